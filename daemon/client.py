@@ -114,10 +114,10 @@ class Client:
         return {**answer, "data": answer.get("data")}
 
     def _unreachable(self, error: Exception) -> DaemonUnreachable:
-        return DaemonUnreachable(
-            f"no daemon answers on {self.path} ({error})",
-            "start it with `middlewatch start`, or name its --state-dir",
-        )
+        hint = "start it with `middlewatch start`, or name its --state-dir"
+        if isinstance(error, PermissionError):
+            hint = "it is another user's: ask as that user, with sudo, or name your own --state-dir"
+        return DaemonUnreachable(f"no daemon answers on {self.path} ({error})", hint)
 
 
 def _rows(op: str, data: Any) -> list[Any]:

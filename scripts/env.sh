@@ -31,10 +31,13 @@ find_python() {
     return 1
 }
 
+# Where PyTorch has its builds for processors only. PyPI has none of them.
+torch_for_processors=https://download.pytorch.org/whl/cpu
+
 # environment DIR PIP-ARGUMENTS…
 # Make or update the virtual environment DIR by `pip install PIP-ARGUMENTS`. Does nothing when
 # pyproject.toml and the arguments are those of the last time; waits for another script that
-# is at it.
+# is at it. Ends with 3 when the torch that was asked for is not to be had here.
 environment() {
     local dir=$1 want stamp=$1/.up-to-date
     shift
@@ -53,6 +56,12 @@ environment() {
         echo "installing into $dir (a minute or two the first time)"
         # Dependency groups came with pip 25.1.
         "$dir/bin/python" -m pip install -qq --disable-pip-version-check "pip>=25.1" || exit 1
+        # By itself, so that nothing else is looked for there; a folder of wheels that pip knows of
+        # ($PIP_FIND_LINKS) does as well. Asked twice, not six times.
+        if [[ " $* " == *" --group torch "* ]]; then
+            "$dir/bin/python" -m pip install -qq --disable-pip-version-check --no-deps \
+                --index-url "$torch_for_processors" --retries 1 --group torch || exit 3
+        fi
         "$dir/bin/python" -m pip install -qq --disable-pip-version-check "$@" || exit 1
         # litgpt asks for a huggingface_hub of last year, which transformers 5 cannot use. What
         # the tests need of it (its models, its way of saving) does without.

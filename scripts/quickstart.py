@@ -2,8 +2,9 @@
 
 Installs middlewatch into a virtual environment of its own, starts a receiver for pushes on
 this machine, launches ``toy_trainer.py`` with ``middlewatch run``, lets its learning rate be
-raised until the loss is NaN, and shows what arrives. Everything lies in one folder
-(``.quickstart``), and no process is left behind. ``scripts/quickstart`` finds the Python.
+raised until the loss is NaN, and shows what arrives. With ``$MIDDLEWATCH_ALERT_URLS`` the person
+gets the same pushes. Everything lies in one folder (``.quickstart``), the environment elsewhere
+with ``--keep``, and no process is left behind. ``scripts/quickstart`` finds the Python.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
-import hashlib
-import json
 import os
 import queue
 import re
@@ -26,16 +25,17 @@ import threading
 import time
 import venv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-TRAINER = ROOT / "scripts" / "toy_trainer.py"
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
+sys.path.insert(0, str(ROOT))
 
+from scripts.receiver import LOSS, PUSHED_NAN, Log, Push, Receiver  # noqa: E402
+from scripts.sources import copy_sources, fingerprint  # noqa: E402
+
+TRAINER = ROOT / "scripts" / "toy_trainer.py"
 STEPS = 4000
 SAVE_EVERY = 100
 RAISE_AT = 390
@@ -43,8 +43,17 @@ STATUS_AT = 330
 PACE_S = 0.05
 """Sleep of the trainer after a step: about 18 steps a second, so that a person can follow."""
 
-LOSS = re.compile(r"iter (\d+): loss (\S+),")
-PUSHED_NAN = re.compile(r"\b(nan|inf|infinite|not a number)\b", re.IGNORECASE)
+KEPT = Path("~/.middlewatch")
+"""Where ``--keep`` puts the environment: as the README does."""
+UNFINISHED = "not finished"
+PIP_PATIENCE = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15"}
+"""Pip alone tries every package five times, for minutes; a person who waits wants to know."""
+NO_INDEX = re.compile(
+    r"NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError"
+    r"|Max retries exceeded|Could not fetch URL|Could not find a version|No matching distribution"
+    r"|Temporary failure in name resolution|Connection (?:refused|reset|broken|timed out)"
+)
+"""What pip says, in one of these words, when no index has answered."""
 
 
 class Failed(Exception):
@@ -57,15 +66,6 @@ class Interrupted(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-
-
-@dataclass(frozen=True)
-class Push:
-    """A message as it arrived at the receiver; ``at`` is a reading of ``perf_counter``."""
-
-    title: str
-    body: str
-    at: float
 
 
 class Screen:
@@ -127,70 +127,17 @@ class Screen:
         self.note(f"{text}: {time.perf_counter() - begun:.1f} s")
 
 
-class Receiver:
-    """An HTTP server on loopback that takes what Apprise posts to a ``json://`` URL."""
-
-    def __init__(self) -> None:
-        self.pushes: queue.Queue[Push] = queue.Queue()
-        pushes = self.pushes
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                at = time.perf_counter()
-                size = min(int(self.headers.get("Content-Length") or 0), 1 << 20)
-                try:
-                    message = json.loads(self.rfile.read(size))
-                    push = Push(str(message["title"]), str(message["message"]), at)
-                except (ValueError, KeyError, TypeError):
-                    self.send_error(400)
-                    return
-                pushes.put(push)
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *words: object, **named: object) -> None:
-                """Say nothing on stderr."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"json://127.0.0.1:{self.server.server_port}/"
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Log:
-    """The lines of a growing file, as they come."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.offset = 0
-        self.rest = b""
-
-    def lines(self) -> list[str]:
-        """Whole lines that came since the last call; none while there is no file."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.offset)
-                data = file.read()
-        except FileNotFoundError:
-            return []
-        self.offset += len(data)
-        *whole, self.rest = (self.rest + data).split(b"\n")
-        return [line.decode("utf-8", "replace") for line in whole]
-
-
 class Quickstart:
     """The stages, and everything they leave to be cleared away."""
 
-    def __init__(self, screen: Screen, folder: Path, installed: bool) -> None:
+    def __init__(self, screen: Screen, folder: Path, asked: argparse.Namespace) -> None:
         self.screen = screen
         self.folder = folder
-        self.installed = installed
+        self.keep: Path | None = asked.keep and asked.keep.expanduser().absolute()
+        self.wheelhouse: Path | None = asked.wheelhouse and asked.wheelhouse.absolute()
+        self.installed: bool = asked.installed
+        self.own_urls = os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,")
+        self.home = self.keep or folder / "venv"
         self.work = folder / "run"
         self.log = self.work / "train.log"
         self.state = folder / "state"
@@ -208,7 +155,7 @@ class Quickstart:
     def play(self) -> None:
         """All stages in order. Raises Failed."""
         begun = time.perf_counter()
-        self._enter(1, "install", f"middlewatch into {self._short(self.folder / 'venv')}")
+        self._enter(1, "install", f"middlewatch into {self._short(self.home)}")
         self._install()
         self._enter(2, "launch", "a real training run, detached and under watch")
         self._launch()
@@ -227,7 +174,32 @@ class Quickstart:
                 "1;32",
             )
         )
-        self.screen.line(f"Everything lies in {self._short(self.folder)}; delete it when you like.")
+        self._say_next()
+
+    def _say_next(self) -> None:
+        """What is left here, and the way to a training of the person's own."""
+        what = f"All but the environment, {self.keep}," if self.keep else "Everything"
+        lines = [f"{what} lies in {self._short(self.folder)}; delete it when you like.", ""]
+        if self.keep:
+            lines += [
+                "Next, for your own training:",
+                f"  export PATH={shlex.quote(f'{self.keep}/bin')}:$PATH",
+            ]
+            command = "middlewatch"
+        elif self.installed:
+            lines += ["Next, for your own training:"]
+            command = shlex.quote(self._short(Path(self.middlewatch)))
+        else:
+            lines += [
+                "Next, for your own training, in an environment that is kept (~/.middlewatch):"
+            ]
+            lines += ["  scripts/quickstart --keep"]
+            lines += ["or as it is:"]
+            command = shlex.quote(self._short(Path(self.middlewatch)))
+        lines += [f"  {command} setup                     # your phone, copies, start with the box"]
+        lines += [f"  {command} run -- python train.py    # or, for one that runs already: watch"]
+        for line in lines:
+            self.screen.line(line)
 
     def _enter(self, number: int, stage: str, text: str) -> None:
         self.stage = stage
@@ -237,43 +209,64 @@ class Quickstart:
         if self.installed:
             self.screen.note(f"using {self.middlewatch}")
             return
-        home = self.folder / "venv"
+        home = self.home
         self.middlewatch = str(home / "bin" / "middlewatch")
-        stamp, want = home / ".installed", _fingerprint()
+        stamp, want = home / ".installed", f"{fingerprint()} {self.wheelhouse or ''}"
         if stamp.is_file() and stamp.read_text() == want:
             self.screen.note("already there, and up to date")
             return
-        stamp.unlink(missing_ok=True)
-        # Built from a copy: setuptools leaves folders behind where it builds.
-        source = self.folder / "source"
-        shutil.rmtree(source, ignore_errors=True)
-        source.mkdir()
-        for name in SOURCES:
-            if (ROOT / name).is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-            else:
-                shutil.copy(ROOT / name, source / name)
+        if self.keep and home.exists() and not stamp.is_file() and any(home.iterdir()):
+            raise Failed(f"{home} is there and was not made by --keep: name another folder")
+        home.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(UNFINISHED)
         with self.screen.busy("virtual environment"):
-            venv.create(home, clear=True, with_pip=True)
-        with self.screen.busy("pip install . (psutil, nvidia-ml-py, apprise, textual, …)"):
+            venv.create(home, clear=not self.keep, with_pip=True)
+        stamp.write_text(UNFINISHED)
+        source = self.folder / "source"
+        if self.wheelhouse:
+            what = ["--no-index", "--find-links", str(self.wheelhouse), "middlewatch"]
+        else:
+            copy_sources(source)
+            what = [str(source)]
+        with self.screen.busy(
+            "pip install middlewatch (psutil, nvidia-ml-py, apprise, textual, …)"
+        ):
             pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet"]
             pip += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
             answer = subprocess.run(
-                [*pip, str(source)], capture_output=True, text=True, errors="replace", check=False
+                [*pip, *what],
+                env=PIP_PATIENCE | dict(os.environ),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
             )
-        shutil.rmtree(source)
+        shutil.rmtree(source, ignore_errors=True)
         if answer.returncode:
-            raise Failed(f"pip failed with exit code {answer.returncode}:\n{answer.stderr.strip()}")
+            raise self._pip_failed(answer)
         stamp.write_text(want)
+
+    def _pip_failed(self, answer: subprocess.CompletedProcess[str]) -> Failed:
+        """One sentence where no package index was reached; else what pip said."""
+        log = self.folder / "pip.log"
+        log.write_text(answer.stdout + answer.stderr, encoding="utf-8", errors="replace")
+        if not self.wheelhouse and NO_INDEX.search(answer.stderr):
+            return Failed(
+                "pip reached no package index from this box: set PIP_INDEX_URL to one that it can reach, "
+                "https_proxy (and http_proxy) where there is a proxy, or bring the packages along "
+                f"(scripts/wheelhouse, --wheelhouse). What pip said is in {self._short(log)}."
+            )
+        return Failed(f"pip failed with exit code {answer.returncode}:\n{answer.stderr.strip()}")
 
     def _launch(self) -> None:
         for leftover in (self.work, self.state):
             shutil.rmtree(leftover, ignore_errors=True)
             leftover.mkdir(parents=True, mode=0o700)
-        (self.work / "config.toml").touch()
+        # All that are named get every push: the receiver, and the person's own phone.
+        (self.work / "config.toml").write_text('[alerts]\nmode = "all"\n')
         self.receiver = Receiver()
-        self.screen.note(f"alerts go to {self.receiver.url}")
+        beside = ", and to those of your $MIDDLEWATCH_ALERT_URLS" if self.own_urls else ""
+        self.screen.note(f"alerts go to {self.receiver.url}{beside}")
         train = [sys.executable, str(TRAINER), "--steps", str(STEPS), "--sleep", str(PACE_S)]
         train += ["--save-every", str(SAVE_EVERY), "--out", str(self.work / "checkpoints")]
         train += ["--raise-lr-at", str(RAISE_AT)]
@@ -335,6 +328,8 @@ class Quickstart:
         self.screen.quote(page.read_text(encoding="utf-8"))
         self.screen.line()
         self._command("incidents", fine=(0, 1))
+        if self.own_urls:
+            self._command("alert", "test", fine=(0, 1))
 
     def _status_page(self) -> Path:
         """The page of the run, once it knows of the NaN."""
@@ -395,7 +390,9 @@ class Quickstart:
         return kept | {
             "MIDDLEWATCH_STATE_DIR": str(self.state),
             "MIDDLEWATCH_CONFIG": str(self.work / "config.toml"),
-            "MIDDLEWATCH_ALERT_URLS": self.receiver.url if self.receiver else "",
+            "MIDDLEWATCH_ALERT_URLS": ",".join(
+                filter(None, (self.receiver.url if self.receiver else "", self.own_urls))
+            ),
             "NO_PROXY": loopback,
             "no_proxy": loopback,
         }
@@ -458,16 +455,6 @@ def _await(done: Callable[[], bool], patience_s: float, otherwise: str | Callabl
         time.sleep(0.02)
 
 
-def _fingerprint() -> str:
-    """Changes when any file that is installed changes, or the Python."""
-    digest = hashlib.sha256(sys.version.encode())
-    for name in SOURCES:
-        for path in sorted([ROOT / name, *(ROOT / name).rglob("*")]):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Interrupted(number)
 
@@ -477,7 +464,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/quickstart",
         description="A real training run goes wrong under watch, and the alert arrives.",
-        epilog="example: scripts/quickstart",
+        epilog="example: scripts/quickstart --keep",
     )
     parser.add_argument(
         "--folder", type=Path, default=ROOT / ".quickstart", help="where (default .quickstart)"
@@ -485,7 +472,20 @@ def main() -> int:
     parser.add_argument(
         "--installed", action="store_true", help="use the middlewatch of this Python; no pip"
     )
+    parser.add_argument(
+        "--keep",
+        nargs="?",
+        type=Path,
+        const=KEPT,
+        metavar="DIR",
+        help=f"install into DIR (default {KEPT}), to be used afterwards",
+    )
+    parser.add_argument(
+        "--wheelhouse", type=Path, metavar="DIR", help="install from the wheels in DIR: no network"
+    )
     asked = parser.parse_args()
+    if asked.keep and asked.installed:
+        parser.error("--keep installs, --installed does not")
     folder = asked.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -494,7 +494,7 @@ def main() -> int:
         except BlockingIOError:
             print(f"another quickstart is at work in {folder}", file=sys.stderr)
             return 1
-        return _play(Quickstart(Screen(sys.stdout), folder, asked.installed))
+        return _play(Quickstart(Screen(sys.stdout), folder, asked))
 
 
 def _play(quickstart: Quickstart) -> int:

@@ -2,8 +2,9 @@
 """A real character-level language model, trained by gradient descent in plain Python.
 
 It needs nothing but the standard library, learns visibly within seconds, prints the lines
-that training scripts print, and can be driven into real trouble: with ``--raise-lr-at`` the
-learning rate is raised while it trains, and the loss becomes NaN by the arithmetic itself.
+that training scripts print, and can be driven into real trouble: with ``--raise-lr-at`` or
+``--raise-lr-when`` the learning rate is raised while it trains, and the loss becomes NaN by the
+arithmetic itself.
 
     toy_trainer.py --steps 300 --save-every 100 --out checkpoints
     toy_trainer.py --steps 300 --raise-lr-at 150 --raise-to 500
@@ -261,6 +262,7 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
     add("--steps", type=int, default=300, metavar="N", help="last step (default 300)")
     add("--lr", type=float, default=0.3, help="learning rate (default 0.3)")
     add("--raise-lr-at", type=int, metavar="STEP", help="from this step on, train with --raise-to")
+    add("--raise-lr-when", type=Path, metavar="FILE", help="the same, once there is such a file")
     add("--raise-to", type=float, default=500.0, metavar="LR", help="the raised rate (default 500)")
     add("--save-every", type=int, default=0, metavar="N", help="a checkpoint every N steps")
     add("--out", type=Path, default=Path("checkpoints"), metavar="DIR", help="where to save")
@@ -290,6 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
         say(f"resuming from {asked.resume} at step {first}")
     count = sum(len(rows) * len(rows[0]) for rows in model.tensors.values())
     say(f"vocab size {len(text.letters)}, {count} parameters, {asked.steps} steps, lr {asked.lr:g}")
+    raised = False
     for step in range(first, asked.steps + 1):
         if asked.eval_every and step % asked.eval_every == 0:
             train, val = evaluate(model, text, asked.eval_s)
@@ -299,7 +302,8 @@ def main(arguments: list[str] | None = None) -> int:
             path = asked.out / f"step-{step:06d}.safetensors"
             save(path, model.tensors, {"format": "pt", "step": str(step)})
             say(f"saved checkpoint to {path}")
-        raised = asked.raise_lr_at is not None and step >= asked.raise_lr_at
+        raised = raised or (asked.raise_lr_at is not None and step >= asked.raise_lr_at)
+        raised = raised or (asked.raise_lr_when is not None and asked.raise_lr_when.exists())
         lr = asked.raise_to if raised else asked.lr
         begun = time.perf_counter()
         loss = model.train(*text.batch("train", step), lr)

@@ -40,10 +40,11 @@ from .kit import (
 )
 from .kit.again import crash_loop, failed_part, killed_part, of_the_last_program, tolerated
 from .kit.caught import caught
-from .kit.classes import Lines, row, which
+from .kit.classes import row
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import frozen_since
+from .kit.late_lines import ELSEWHERE, end_heard_at
 from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
 from .kit.numbers import number, pace, span
@@ -53,8 +54,6 @@ from .kit.recovery import OpenIncident, went_on
 from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception, raised_then
 from .kit.vanished import ended_by_command, killed_for_memory, vanished
-
-ELSEWHERE = which(lambda c: c.lines is not Lines.END)
 
 _NEVER_STARTED = (126, 127)
 WORKS_CORES = 0.05
@@ -88,7 +87,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     ending = view.ending
     if ending is None:
         yield from _inside(view, limits) or _stuck(view, limits)
-    elif view.now - ending.at >= limits.settle_s:
+    elif view.now - end_heard_at(view, ending) >= limits.settle_s:
         yield from _ended(view, limits, ending)
 
 
@@ -163,13 +162,16 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     summary += f"; {gone.left} of its processes are still alive" if gone and gone.left else ""
     last = cause or (events[-1] if events else last_exception(view, since))
     details = {} if cause is None else {**cause.details, "rank": cause.rank}
+    farewell = any(words.farewell for words in view.last_words.values())
+    # It says that all is done, and its status agrees: what it has caught may have been no part of the plan.
+    severity = Severity.WARNING if ending.exit_code == 0 and farewell else row(trouble).severity
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
     status = {"exitcode": ending.exit_code, "signal": ending.signal, "how": gone and gone.how}
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=Severity.INFO if by_hand else row(trouble).severity,
+        severity=Severity.INFO if by_hand else severity,
         fatal=True,
         summary=summary,
         evidence=(
@@ -224,23 +226,21 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
     died = bool(bad) and not beside
     slow = beside or _started_again(view, cause.at) or not (died or rhythm)
-    slow = slow or trials_of(view) is not None
+    slow = slow or trials_of(view) is not None or left_in_order(view, cause)
     patience = 10 if slow else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
     heard = max(cause.at, view.grown_at or 0.0)
     if view.now - cause.at < wait or (not died and view.now - heard < limits.stuck_s):
         return  # a program that still logs has handled the error, or is not yet at its end
-    alive = (
-        "; its process is still alive"
-        if view.process_samples and view.process_samples[-1].processes
-        else ""
-    )
+    lives = bool(view.process_samples and view.process_samples[-1].processes)
+    stands = f"no step since {span(view.now - cause.at)}"
+    stands = f"the run hangs: {stands}, its process is still alive" if lives else stands
     yield Finding(
         trouble=cause.trouble,
         key="error",
         severity=row(cause.trouble).severity,
         fatal=True,
-        summary=f"{describe_event(cause)}; no step since {span(view.now - cause.at)}{alive}",
+        summary=f"{describe_event(cause)}; {stands}",
         evidence=(Evidence("log", cause.text, cause.at),),
         file=cause.file,
         line=cause.line,

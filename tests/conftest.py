@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import tempfile
+import warnings
+from collections import deque
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -71,6 +75,39 @@ def nvml_double(nvml_library: Path, tmp_path: Path) -> NvmlDouble:
     double = NvmlDouble(nvml_library, tmp_path)
     double.scenario(double.stored("two_h100"))
     return double
+
+
+FAILED = pytest.StashKey[bool]()
+LATELY: deque[str] = deque(maxlen=20)
+"""Tests of this worker, the last one at the end."""
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say of what was left open which tests may have left it."""
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+        if call.excinfo and call.excinfo.errisinstance(pytest.PytestUnraisableExceptionWarning):
+            told = "Left by this test or by one before it on the same worker:\n"
+            report.sections.append(("whose fault", told + "\n".join((*LATELY, item.nodeid))))
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """What a failed test left open is closed before the next one, which would fail for it."""
+    done = yield
+    LATELY.append(item.nodeid)
+    if item.stash.get(FAILED, False):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)  # the frames of the test, and with them all that it opened
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gc.collect()
+    return done
 
 
 EARLY = 0.5

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from scripts.sources import copy_sources
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
-KINDS = (".py", ".tcss", ".toml", ".txt", ".typed")
+KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from a copy, because setuptools leaves folders behind where it builds."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, source / name)
+    source, out = tmp_path_factory.mktemp("source") / "tree", tmp_path_factory.mktemp("wheel")
+    copy_sources(source)
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out), str(source))
     (built,) = out.iterdir()
     return built
@@ -39,10 +33,13 @@ def pip(*words: str) -> None:
 
 def test_the_wheel_holds_only_our_own_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        tops = {name.split("/")[0] for name in archive.namelist()}
+        names = archive.namelist()
+    tops = {name.split("/")[0] for name in names}
     info = {top for top in tops if top.endswith(".dist-info")}
     assert len(info) == 1
-    assert tops - info == {"middlewatch"}
+    data = {name for name in names if name.split("/")[0].endswith(".data")}
+    assert {name.partition("/")[2] for name in data} == {"data/share/man/man1/middlewatch.1"}
+    assert tops - info - {name.split("/")[0] for name in data} == {"middlewatch"}
 
 
 def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
@@ -50,13 +47,29 @@ def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
         packed = {n for n in archive.namelist() if n.startswith("middlewatch/")}
     rooms = {
         f"middlewatch/{path.relative_to(ROOT).as_posix()}"
-        for room in ("daemon", "sentinels", "tui")
+        for room in ("daemon", "sentinels", "systemd", "tui")
         for path in (ROOT / room).rglob("*")
         if path.suffix in KINDS
     }
     assert packed == rooms | {
         f"middlewatch/{n}" for n in ("__init__.py", "_version.py", "py.typed")
     }
+
+
+def test_the_source_archive_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """What `pip install middlewatch-X.tar.gz` builds, where there is no git and no checkout."""
+    source, out = tmp_path / "source", tmp_path / "out"
+    copy_sources(source)
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(out)]
+    out.mkdir()
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (archive,) = out.iterdir()
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(archive))
+    (built,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(built) as other:
+        assert set(one.namelist()) == set(other.namelist())
 
 
 def test_it_installs_and_runs_away_from_the_source_tree(wheel: Path, tmp_path: Path) -> None:

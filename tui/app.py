@@ -176,7 +176,8 @@ def main(socket_path: str) -> int:
     # Textual reads from standard input and writes to standard error.
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            "the screens need a terminal", "`middlewatch status` prints the same without one"
+            "the screens need a terminal",
+            "`middlewatch status` prints the same without one; over SSH: ssh -t BOX middlewatch tui",
         )
     terminal = sys.__stderr__
     if terminal is not None:

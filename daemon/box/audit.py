@@ -366,14 +366,14 @@ def _alerts_check(config: Config, state: StateDir) -> AuditLine:
     except ConfigError as error:
         return AuditLine("alerts", "bad", str(error))
     if not count:
-        hint = "no URL is set: no alert will be sent; set one: middlewatch alert add URL"
+        hint = "no URL is set: no alert will be sent; set one: middlewatch setup"
         return AuditLine("alerts", "bad", hint)
     return AuditLine("alerts", "ok", f"{count} URLs; try them: middlewatch alert test")
 
 
 def _service_check() -> AuditLine:
     if Path("/run/systemd/system").is_dir():
-        return AuditLine("service", "ok", "systemd runs: install systemd/middlewatch.service")
+        return AuditLine("service", "ok", "systemd runs: middlewatch setup installs the service")
     return AuditLine(
-        "service", "ok", "no systemd: middlewatch start, and @reboot or the on-start hook"
+        "service", "ok", "no systemd: middlewatch setup uses cron, or says where the line goes"
     )

@@ -58,6 +58,8 @@ class Platform:
     """What is known about interruptions."""
     ends_h: float | None = None
     """Hours after which the platform itself ends a session, where it does."""
+    start: str = ""
+    """Where a command goes that has to run at every start of the box; empty: not known."""
 
 
 def recognise(
@@ -98,6 +100,7 @@ def _platform(key: str, fact: Mapping[str, Any], signs: tuple[str, ...], box: _B
         better=fact["better"],
         spot=fact["spot"],
         ends_h=None if ends is None else float(ends),
+        start=fact.get("start", ""),
     )
 
 

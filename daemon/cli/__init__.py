@@ -7,16 +7,18 @@ incident), 2 wrong usage or configuration, 3 the daemon is not reachable, 4 refu
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
 import sys
 import traceback
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 
-from ..system.errors import MiddlewatchError
+from ..system.errors import MiddlewatchError, UsageError
 from .arguments import build
+from .parser import Parser, parsed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # the terminal may not encode all characters
     words = list(sys.argv[1:] if argv is None else argv)
     parser = build()
-    args = parser.parse_args(words)
+    args = parsed(parser, words)
     if getattr(args, "handler", None) is None:
         return _help(parser, args)
     module, _, function = args.handler.partition(":")
@@ -47,20 +49,57 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader (head, less) closed the pipe; Python must not report that at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _no_more_output()  # the reader (head, less) closed the pipe
         return 0
+    except OSError as error:
+        refused = _of_the_box(error)
+        return _bug() if refused is None else refused
     except Exception:  # noqa: BLE001 - a bug, whatever its type, has an exit status
-        from .console import complain
-
-        for line in traceback.format_exc().splitlines():
-            complain(line)
-        complain("middlewatch: internal error, please report it with the lines above")
-        return 5
+        return _bug()
     return status
 
 
-def _help(parser: ArgumentParser, args: Namespace) -> int:
+def _no_more_output() -> None:
+    """Python must not try again at its exit what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _bug() -> int:
+    """Print the traceback of what is no mistake of a person; the exit status."""
+    from .console import complain
+
+    for line in traceback.format_exc().splitlines():
+        complain(line)
+    complain("middlewatch: internal error, please report it with the lines above")
+    return 5
+
+
+def _of_the_box(error: OSError) -> int | None:
+    """Say what the box refuses that no command has a better word for; ``None`` for any other error."""
+    from .console import complain
+
+    reason = error.strerror or str(error)
+    told = f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) and not error.filename:
+        _no_more_output()
+        told, hint = f"cannot write: {reason}", "make room, or send the output elsewhere"
+    elif error.errno in (errno.EACCES, errno.EPERM):
+        hint = "do it as the user whose it is, or with sudo"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        hint = "make room there (df -h, df -i), or name another place"
+    else:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            told, hint = "the working folder is not there any more", "go to another one: cd"
+        else:
+            return None
+    complain(f"middlewatch: {told}")
+    complain(f"  {hint}")
+    return UsageError.exit_code
+
+
+def _help(parser: Parser, args: Namespace) -> int:
     """Print the help of all, or with ``help COMMAND`` of one command."""
     commands = getattr(args, "commands", None)
     topic = getattr(args, "topic", None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..config.phones import all_urls, own_urls, print_of, shown, write_urls
@@ -13,7 +15,7 @@ from ..report.messages import TEST
 from ..report.outbox import notifier
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, UsageError
-from . import console
+from . import asking, console
 from .context import client, configuration, state, taken_state
 from .phone import ADD, phone_words
 
@@ -33,15 +35,22 @@ def alert(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
-    url = (args.url or "").strip()
+    url = _given(args.url).strip()
     if not url:
         raise UsageError("which URL?", f"example: {ADD}")
     check_url(url)
     path = taken_state(args).alert_urls
     known = own_urls(path)
     if url not in known:
-        _write(path, (*known, url))
+        write(path, (*known, url))
     return _told(args, f"{shown(url)} is called from now on; try it: middlewatch alert test")
+
+
+def _given(url: str | None) -> str:
+    """The URL, asked for or read from standard input (``-``): every user can read a command line."""
+    if url is None and asking.can_ask():
+        return asking.ask_secret("URL")
+    return sys.stdin.readline() if url == "-" else url or ""
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -53,26 +62,42 @@ def _remove(args: argparse.Namespace) -> int:
             f"no URL that was added is called {wanted or 'so'}",
             "name it, or its fingerprint: middlewatch alert list",
         )
-    _write(path, left)
+    write(path, left)
     return _told(args, f"{shown(next(u for u in known if u not in left))} is not called any more")
 
 
 def check_url(url: str, which: str = "") -> None:
     """Raises UsageError for a URL that no service understands; it is not shown but for its service."""
+    if "://" not in url:
+        service = url.partition("/")[0]
+        like = (
+            f"{service.partition('.')[0] or 'ntfy'}s://{service}/…"
+            if "ntfy" in service
+            else "SERVICE://…"
+        )
+        raise UsageError(
+            f"{which or 'the URL '}has no scheme: it says which service is called",
+            f"write it like {like}; example: ntfys://ntfy.sh/my-topic",
+        )
     import apprise
 
-    if "://" not in url or apprise.Apprise.instantiate(url) is None:
+    hint = "the services and how they are written: https://github.com/caronc/apprise/wiki"
+    service = url.partition("://")[0]
+    if apprise.Apprise.instantiate(url) is None:
         raise UsageError(
-            f"{which}{url.partition('://')[0][:20]}:// is of no service, or not written as that wants it",
-            "the services and how they are written: https://github.com/caronc/apprise/wiki",
+            f"{which}{service[:20]}:// is of no service, or not written as that wants it", hint
         )
 
 
-def _write(path: Any, urls: tuple[str, ...]) -> None:
+def write(path: Path, urls: tuple[str, ...]) -> None:
+    """Keep the URLs for the daemon. Raises UsageError."""
     try:
         write_urls(path, urls)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "make room on its disk (df -h, df -i), or name another --state-dir",
+        ) from error
 
 
 def _told(args: argparse.Namespace, words: str) -> int:
@@ -107,6 +132,15 @@ def _list(args: argparse.Namespace) -> int:
 def _urls(args: argparse.Namespace) -> tuple[str, ...]:
     """The URLs that a daemon would use that was started here and now."""
     return all_urls(configuration(args).alert_urls, state(args).alert_urls)
+
+
+def test_by_daemon(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Have the daemon send a test push to all that it calls; the result of each URL, none without one.
+
+    Raises UsageError when no service answers in time.
+    """
+    routes = client(args).ask("routes", reload=True, test=True)
+    return _delivered(args, routes["test"]) if routes["urls"] else []
 
 
 def _test(args: argparse.Namespace) -> int:

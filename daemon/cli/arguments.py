@@ -6,14 +6,13 @@ A handler is given as ``module:function`` and imported only when its command run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from middlewatch import __version__
 
-from .parser import Parser
-
-Add = Callable[..., Parser]
+from . import setup_arguments
+from .arguments_keeping import keeping
+from .parser import Add, Parser, json_option
 
 
 def build() -> Parser:
@@ -22,6 +21,7 @@ def build() -> Parser:
         prog="middlewatch",
         description="Watches long GPU trainings on rented boxes.",
         epilog="example: middlewatch run --name gpt -- python train.py --max_steps 5000\n"
+        "--json, --state-dir DIR and --config FILE may stand before or after the command\n"
         "exit codes: 0 fine, 1 something bad is reported, 2 wrong usage or configuration,\n"
         "  3 the daemon is not reachable, 4 refused for safety, 5 internal error",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,7 +38,8 @@ def build() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **more,
         )
-        sub.set_defaults(handler=handler)
+        sub.set_defaults(handler=handler, parser=sub)
+        sub.example = example
         sub.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its state")
         sub.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
         return sub
@@ -55,15 +56,17 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
-    _keeping(add)
+    keeping(add)
     return parser
 
 
-def _json(sub: Parser) -> None:
-    sub.add_argument("--json", action="store_true", help="print JSON")
+def _signal(text: str) -> str:
+    """``sigterm`` and ``SIGTERM`` as ``TERM``."""
+    return text.upper().removeprefix("SIG")
 
 
 def _service(add: Add) -> None:
+    setup_arguments.add_to(add)
     add(
         "daemon",
         "daemon:daemon",
@@ -76,9 +79,9 @@ def _service(add: Add) -> None:
         "start the daemon detached (no systemd needed)",
         "middlewatch start",
     )
-    _json(sub)
+    json_option(sub)
     sub = add("stop", "daemon:stop", "stop the daemon; the runs continue", "middlewatch stop")
-    _json(sub)
+    json_option(sub)
 
 
 def _runs(add: Add) -> None:
@@ -103,7 +106,7 @@ def _runs(add: Add) -> None:
         action="store_true",
         help="do not set PYTHONUNBUFFERED or line buffering",
     )
-    _json(sub)
+    json_option(sub)
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
     sub = add(
         "watch",
@@ -128,7 +131,7 @@ def _runs(add: Add) -> None:
         action="store_true",
         help="find the runs of this moment only; ends an earlier watch for new ones",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "resume",
         "resume:resume",
@@ -156,30 +159,30 @@ def _runs(add: Add) -> None:
         help="resume even if the handbook advises against a retry after this class of trouble, "
         "or if it is not known whether the command loads a checkpoint",
     )
-    _json(sub)
+    json_option(sub)
 
 
 def _shows(add: Add) -> None:
     sub = add("runs", "runs:runs", "list the runs that the daemon knows", "middlewatch runs --json")
-    _json(sub)
+    json_option(sub)
     sub = add("status", "status:status", "show the state of a run now", "middlewatch status gpt")
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument(
         "--oneline", action="store_true", help="one line; exit 1 when an incident is open"
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "incidents", "incidents:incidents", "list incidents", "middlewatch incidents --all --json"
     )
     sub.add_argument("--run", help="only incidents of this run")
     sub.add_argument("--all", action="store_true", help="show resolved incidents too")
     sub.add_argument("--follow", action="store_true", help="keep printing changes as they happen")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "ack", "ack:ack", "acknowledge an incident: no more reminders", "middlewatch ack 3fa2c1"
     )
-    sub.add_argument("id", help="id of the incident")
-    _json(sub)
+    sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
+    json_option(sub)
     sub = add(
         "silence",
         "silence:silence",
@@ -192,7 +195,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("--for", dest="duration", metavar="TIME", help="for how long: 30m, 2h, 1d")
     sub.add_argument("--list", action="store_true", help="show the silences and their ids")
     sub.add_argument("--cancel", metavar="ID", help="end a silence now")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "logs",
         "logs:logs",
@@ -203,7 +206,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("-n", "--lines", type=int, default=20, help="how many lines (default: 20)")
     sub.add_argument("-f", "--follow", action="store_true", help="keep printing what comes")
     sub.add_argument("--file", metavar="TEXT", help="the log with this text in its path")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "end",
         "end:end",
@@ -212,7 +215,11 @@ def _shows(add: Add) -> None:
     )
     sub.add_argument("run", help="id or name")
     sub.add_argument(
-        "--signal", choices=("TERM", "INT", "KILL", "USR1"), default="TERM", help="default: TERM"
+        "--signal",
+        type=_signal,
+        choices=("TERM", "INT", "KILL", "USR1"),
+        default="TERM",
+        help="default: TERM",
     )
     sub.add_argument("--yes", action="store_true", help="do not ask")
     sub.add_argument(
@@ -222,7 +229,7 @@ def _shows(add: Add) -> None:
         metavar="S",
         help="seconds for it to end (default: 30, as torchrun gives its ranks)",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "forget",
         "end:forget",
@@ -230,7 +237,7 @@ def _shows(add: Add) -> None:
         "middlewatch forget gpt",
     )
     sub.add_argument("run", help="id or name")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "checkpoints",
         "checkpoints:checkpoints",
@@ -240,7 +247,7 @@ def _shows(add: Add) -> None:
     sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
     sub.add_argument("--rescan", action="store_true", help="verify everything on disk again")
     sub.add_argument("--dir", metavar="DIR", help="with --rescan: this folder instead of a run")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "explain",
         "explain:explain",
@@ -250,7 +257,7 @@ def _shows(add: Add) -> None:
     sub.add_argument(
         "what", nargs="?", help="class, rule or incident id; default: all pages by topic"
     )
-    _json(sub)
+    json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 
@@ -275,7 +282,7 @@ def _checks(add: Add) -> None:
         "finite (no NaN or infinity too; the default)",
     )
     sub.add_argument("--python", metavar="PATH", help="with --deep: the Python to load with")
-    _json(sub)
+    json_option(sub)
     sub = add(
         "replay",
         "replay:replay",
@@ -301,21 +308,21 @@ def _checks(add: Add) -> None:
         action="store_true",
         help="look for troubles only, as fast as a text search: no losses, no curve",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "audit",
         "audit:audit",
         "examine a new box: what it has, and what can be watched on it",
         "middlewatch audit --json",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "doctor",
         "doctor:doctor",
         "examine the watch itself: its disk, store, memory, workers, sources, rules and pushes",
         "middlewatch doctor --json",
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "alert",
         "alert:alert",
@@ -323,8 +330,9 @@ def _checks(add: Add) -> None:
         "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC",
     )
     sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
-    sub.add_argument("url", nargs="?", help="an Apprise URL; for remove also its fingerprint")
-    _json(sub)
+    told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
+    sub.add_argument("url", nargs="?", help=told)
+    json_option(sub)
     sub = add(
         "drill",
         "drill:drill",
@@ -334,7 +342,7 @@ def _checks(add: Add) -> None:
     sub.add_argument(
         "trouble", choices=("nan", "hang", "oom", "disk", "crash"), help="what goes wrong"
     )
-    _json(sub)
+    json_option(sub)
     sub = add(
         "config",
         "config:config",
@@ -342,58 +350,4 @@ def _checks(add: Add) -> None:
         "middlewatch config check",
     )
     sub.add_argument("action", choices=("check", "show"), help="what to do")
-    _json(sub)
-
-
-def _keeping(add: Add) -> None:
-    sub = add(
-        "prune",
-        "prune:prune",
-        "propose which checkpoints may be deleted; --apply deletes them",
-        "middlewatch prune --dir out --keep-latest 2 --every 5000",
-    )
-    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
-    sub.add_argument(
-        "--keep-latest",
-        type=int,
-        default=3,
-        metavar="N",
-        help="keep the N newest verified checkpoints of every series (default: 3)",
-    )
-    sub.add_argument(
-        "--keep-best",
-        type=int,
-        default=1,
-        metavar="K",
-        help="keep the K best verified checkpoints (default: 1)",
-    )
-    sub.add_argument(
-        "--every",
-        type=float,
-        default=0.0,
-        metavar="M",
-        help="keep the first verified checkpoint of every series at or after every M-th step",
-    )
-    sub.add_argument("--damaged", action="store_true", help="propose damaged checkpoints too")
-    sub.add_argument("--apply", action="store_true", help="delete what is proposed, after asking")
-    sub.add_argument("--yes", action="store_true", help="with --apply: do not ask")
-    _json(sub)
-    sub = add(
-        "mirror",
-        "mirror:mirror",
-        "copy verified checkpoints to a destination and read the copies back",
-        "middlewatch mirror gpt --to /mnt/durable",
-    )
-    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
-    sub.add_argument("--dir", metavar="DIR", help="a folder of checkpoints instead of a run")
-    sub.add_argument(
-        "--to",
-        metavar="DEST",
-        help="a folder, user@host:path (rsync) or remote:path (rclone); "
-        "default: `to` under [mirror] in the configuration",
-    )
-    sub.add_argument("--best-only", action="store_true", help="copy the best checkpoint only")
-    sub.add_argument("--check", action="store_true", help="read back older copies too")
-    sub.add_argument("--limit", metavar="SIZE", help="most bytes per second, like 20MiB")
-    _json(sub)
+    json_option(sub)

@@ -66,14 +66,14 @@ def _line(parts: Iterable[object]) -> str:
 
 
 def paint(word: str, width: int = 0) -> Painted:
-    """A state or severity in its colour, if stdout is a terminal and ``$NO_COLOR`` is not set.
+    """A state or severity in its colour, if :func:`coloured`.
 
     ``width``: cells that it is moved to the right in.
     """
     code = _COLOURS.get(word)
     shown = clean(word)
     space = " " * (width - len(shown))
-    if code is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    if code is None or not coloured():
         return Painted(space + shown)
     return Painted(f"{space}\x1b[{code}m{shown}\x1b[0m")
 
@@ -126,9 +126,13 @@ def columns() -> int:
 
 
 def coloured() -> bool:
-    """True if stdout is a terminal with colours and ``$NO_COLOR`` is not set."""
-    dumb = os.environ.get("TERM", "") == "dumb"
-    return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
+    """True if stdout is a terminal with colours. ``$NO_COLOR`` forbids them (no-color.org), else
+    ``$FORCE_COLOR`` asks for them in any case (force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb"
 
 
 def print_rows(rows: Iterable[Row]) -> None:

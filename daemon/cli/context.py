@@ -11,6 +11,7 @@ from ..config.paths import StateDir, config_file, state_dir
 from ..config.schema import Config
 from ..system.errors import ConfigError, UsageError
 from . import console
+from .named_files import near
 
 
 def state(args: argparse.Namespace) -> StateDir:
@@ -41,7 +42,10 @@ def configuration(args: argparse.Namespace) -> Config:
     if args.config:
         path = Path(args.config)
         if not path.exists():
-            raise ConfigError(f"{path}: no such configuration file")
+            raise ConfigError(
+                f"{path}: no such configuration file",
+                near(path) or "name one with --config, or leave it out: then the defaults hold",
+            )
         return load(path)
     return load(config_file())
 

@@ -140,23 +140,8 @@ def _last_words(log: Path) -> str:
 
 
 def stop(args: argparse.Namespace) -> int:
-    """Stop the daemon; exit 0 also when none runs. The runs continue.
-
-    Raises MiddlewatchError when it has not ended after :data:`START_S`.
-    """
-    try:
-        pid = client(args).ask("stop")["pid"]
-    except DaemonUnreachable:
-        data = {"stopped": False, "pid": None}
-    else:
-        clock = SystemClock()
-        deadline = clock.monotonic() + START_S
-        where = state(args)
-        while where.socket.exists() or spare_there(where.root):
-            if clock.monotonic() > deadline:
-                raise MiddlewatchError(f"the daemon (pid {pid}) does not end", "see its log")
-            clock.sleep(0.05)
-        data = {"stopped": True, "pid": pid}
+    """Stop the daemon; exit 0 also when none runs. The runs continue."""
+    data = halt(args)
     if args.json:
         console.as_json(data)
     elif data["stopped"]:
@@ -164,3 +149,22 @@ def stop(args: argparse.Namespace) -> int:
     else:
         console.say("middlewatch was not running")
     return 0
+
+
+def halt(args: argparse.Namespace) -> dict[str, Any]:
+    """Stop the daemon if one answers; what ``stop --json`` prints.
+
+    Raises MiddlewatchError when it has not ended after :data:`START_S`.
+    """
+    try:
+        pid = client(args).ask("stop")["pid"]
+    except DaemonUnreachable:
+        return {"stopped": False, "pid": None}
+    clock = SystemClock()
+    deadline = clock.monotonic() + START_S
+    where = state(args)
+    while where.socket.exists() or spare_there(where.root):
+        if clock.monotonic() > deadline:
+            raise MiddlewatchError(f"the daemon (pid {pid}) does not end", "see its log")
+        clock.sleep(0.05)
+    return {"stopped": True, "pid": pid}

@@ -19,6 +19,8 @@ from pathlib import Path
 
 CALM = 20
 """Steps before the trouble: enough for every rule to know the usual pace."""
+FLOOR = 2.0
+"""Loss that no weight takes away, as of noise: one that falls to nothing is a trouble of its own."""
 STEPS = 1000
 PAUSE_S = 0.15
 LONGEST_S = 240
@@ -41,7 +43,7 @@ class Line:
         x = 1.0 + number % 3
         off = self.weight * x - 3.0 * x
         self.weight -= self.rate * 2.0 * off * x
-        return off * off + 0.1
+        return off * off + FLOOR
 
 
 def train(trouble: Trouble, line: Line, mark: Path, by: str) -> None:

@@ -24,9 +24,13 @@ def end(args: argparse.Namespace) -> int:
     status = daemon.ask("status", run=args.run)
     pid, ticks = status["pid"], status["start_ticks"]
     if status["ended_at"] is not None or pid is None:
-        raise UsageError(f"{status['run']} is over: there is nothing to end")
+        raise UsageError(
+            f"{status['run']} is over: there is nothing to end", "see: middlewatch runs"
+        )
     if procfs.start_ticks(pid) != ticks:
-        raise UsageError(f"process {pid} is not that of {status['run']} any more")
+        raise UsageError(
+            f"process {pid} is not that of {status['run']} any more", "see: middlewatch status"
+        )
     group = _group(pid)
     whom = f"process group {group}" if group else f"process {pid}"
     if not args.yes and not _approved(f"send SIG{args.signal} to {whom} of {status['run']}?"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,11 +12,13 @@ from middlewatch.sentinels.kit import HandbookPage, handbook
 
 from ..system.errors import DaemonUnreachable, UsageError
 from ..text.rows import Row, Span, Tone, cut, fill, row, wrap
+from ..text.similar import meant
 from . import console, incidents
 from .console import columns, print_rows
 from .context import client, state
 from .offline import stored_incidents
 
+_ID = re.compile(r"[0-9a-f]{6}")
 _SHOWN = ("Decides", "Symptom", "Confirm", "Cause", "Remedy", "Not", "Retry", "Sources")
 _SAFETY: dict[bool, tuple[str, Tone]] = {True: ("safe", "good"), False: ("costly", "warn")}
 
@@ -55,8 +57,10 @@ def _find(args: argparse.Namespace, rules: Mapping[str, HandbookPage]) -> tuple[
     one = next((i for i in known if i["id"] == args.what), None)
     if one is None:
         names = [*pages(), *rules]
-        near = difflib.get_close_matches(args.what.lower().replace("-", "_"), names, 3, 0.6)
-        hint = f"nearest: {', '.join(dict.fromkeys(near))}" if near else "list: middlewatch explain"
+        hint = meant(args.what.replace("-", "_"), dict.fromkeys(names))
+        if not hint and _ID.fullmatch(args.what):
+            hint = "middlewatch incidents --all shows them; middlewatch explain shows all pages"
+        hint = hint or "all pages: middlewatch explain"
         raise UsageError(f"there is no class, rule or incident {args.what!r}", hint)
     about = _named(one["class"], rules) or rules.get(one["sentinel"])
     if about is None:

@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..system.clock import SystemClock, epoch
 from ..system.errors import DaemonUnreachable
+from ..text.moments import past
 from . import console
 from .context import client, state
 from .offline import stored_incidents
@@ -45,7 +47,7 @@ def describe(one: Row) -> None:
     console.say(
         f"{one['id']}  ",
         console.paint(one["severity"]),
-        f"  {one['class']}  {one['state']}  run {one['run']}  since {one['opened_at']}",
+        f"  {one['class']}  {one['state']}  run {one['run']}  since {_when(one.get('since') or one['opened_at'])}",
     )
     console.say(f"    {one['summary']}")
     for proof in one["evidence"]:
@@ -54,6 +56,10 @@ def describe(one: Row) -> None:
         console.say(f"    symptom: {symptom}")
     safe = "" if one["remedy"]["safe"] else " (costly)"
     console.say(f"    first step{safe}: {one['remedy']['first_step']}")
+
+
+def _when(told: str) -> str:
+    return past(epoch(told), SystemClock().now())
 
 
 def _follow(args: argparse.Namespace) -> int:

@@ -29,8 +29,15 @@ def logs(args: argparse.Namespace) -> int:
         console.as_json(status["logs"])
         return 0
     rows = [row for row in status["logs"] if not row["path"].startswith("docker:")]
+    if args.lines < 0:
+        raise UsageError(f"-n takes a whole number of 0 or more, not {args.lines}", "-n 50")
     if args.file:
+        known = ", ".join(row["path"] for row in rows) or "none"
         rows = [row for row in rows if args.file in row["path"]]
+        if not rows:
+            raise UsageError(
+                f"no log of {status['run']} has {args.file!r} in its path", f"its logs: {known}"
+            )
     rows.sort(key=lambda row: row["grown_at"] or "")
     if not rows or is_readable(rows[-1]["path"]):
         return _kept(args, status)

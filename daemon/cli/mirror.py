@@ -41,6 +41,12 @@ def mirror(args: argparse.Namespace) -> int:
         place = parse(text)
     except MirrorError as trouble:
         raise UsageError(str(trouble)) from None
+    if args.run and args.dir:
+        raise UsageError("name a run or --dir, not both", "leave one out")
+    if place.kind == "folder" and os.path.lexists(place.path) and not os.path.isdir(place.path):
+        raise UsageError(f"{text} is not a folder", "name a folder on another disk")
+    if args.dir:
+        _check_apart(place, [args.dir])
     if place.kind == "folder" and not os.path.isdir(place.path):
         raise UsageError(
             f"there is no folder {place.path}: is its disk mounted?",
@@ -171,7 +177,10 @@ def _check_apart(place: MirrorTarget, folders: Sequence[str]) -> None:
     target = os.path.realpath(place.path)
     for folder in map(os.path.realpath, folders):
         if f"{target}/".startswith(f"{folder}/"):
-            raise UsageError(f"{place.path} is inside the folder that is copied, {folder}")
+            raise UsageError(
+                f"{place.path} is inside the folder that is copied, {folder}",
+                "name a folder elsewhere, best on another disk",
+            )
 
 
 def _warning(place: MirrorTarget, folders: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from ..system.errors import MiddlewatchError
 from . import console
 from .context import client, configuration
 
+SETUP = "middlewatch setup"
 ADD = "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC"
 
 
@@ -30,5 +31,5 @@ def phone_words(args: argparse.Namespace, routes: dict[str, Any]) -> list[str]:
         who = "an alert URL" if len(missing) == 1 else f"{len(missing)} alert URLs"
         return [f"the daemon does not call {who} of this shell; give it to the daemon: {ADD}"]
     if not routes["urls"]:
-        return [f"no phone is set: nobody is called when something breaks; set one: {ADD}"]
+        return [f"no phone is set: nobody is called when something breaks; set one: {SETUP}"]
     return []

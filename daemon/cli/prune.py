@@ -59,9 +59,13 @@ def prune(args: argparse.Namespace) -> int:
     policy = Policy(args.keep_latest, args.keep_best, args.every, args.damaged)
     for name in ("keep_latest", "keep_best", "every"):
         if getattr(args, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} must not be negative")
+            raise UsageError(
+                f"--{name.replace('_', '-')} must not be negative", "it takes a number of 0 or more"
+            )
+    if args.yes and not args.apply:
+        raise UsageError("--yes is for --apply: without it nothing is deleted", "add --apply")
     if not math.isfinite(args.every):
-        raise UsageError("--every must be a finite number of steps")
+        raise UsageError("--every must be a finite number of steps", "like --every 5000")
     plan = propose(select(args), policy, again=args.apply)
     if args.apply and plan.doomed:
         _confirm(plan, args, policy)

@@ -22,6 +22,7 @@ from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from . import console
 from .context import configuration
+from .named_files import check_finished_log
 
 if TYPE_CHECKING:
     from ..replay.story import Story
@@ -96,6 +97,7 @@ class _Reading:
         subjects: list[Subject] = []
         for name in names:
             try:
+                check_finished_log(name)
                 source = open_log(name)
             except UsageError as error:
                 self._complain(name, error)
@@ -104,6 +106,8 @@ class _Reading:
                 subject = self._one(source, one_of_many=len(names) > 1)
             finally:
                 source.close()
+            if not source.bytes and not self.interrupted and not self.unread:
+                self._note_empty(name)
             self._past += size_of(name)
             if subject is not None:
                 subjects.append(subject)
@@ -205,6 +209,13 @@ class _Reading:
         if written:
             sys.stdout.flush()
 
+    def _note_empty(self, name: str) -> None:
+        """Say that a log has nothing in it: usually the output went elsewhere."""
+        sys.stdout.flush()
+        shown = "standard input" if name == "-" else name
+        console.complain(f"middlewatch: {shown} is empty")
+        console.complain("  to write the output of a training to a log: CMD 2>&1 | tee train.log")
+
     def _complain(self, name: str, error: MiddlewatchError) -> None:
         """Report a file that cannot be read to its end; the other files are read all the same."""
         self.unread = True
@@ -213,5 +224,8 @@ class _Reading:
         told = str(error)
         shown = told if told.startswith(name) else f"{name}: {told}"
         console.complain(f"middlewatch: {shown}")
-        if error.hint:
-            console.complain(f"  {error.hint}")
+        hint = error.hint
+        if isinstance(error, DamagedLog) and not hint:
+            hint = "what was read until there is told above; fetch the file again for the rest"
+        if hint:
+            console.complain(f"  {hint}")

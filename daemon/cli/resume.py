@@ -21,6 +21,7 @@ from ..resume.requirements import missing_names, what_is_missing
 from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
 from ..system.users import User, user_of
+from ..text.similar import meant, named
 from . import console
 from .context import client, taken_state
 from .folder_lock import hold_folder_lock
@@ -46,7 +47,7 @@ def resume(args: argparse.Namespace) -> int:
     if run is None:
         raise UsageError(
             f"no run is called {args.run!r}" if args.run else "no run is watched",
-            f"known: {', '.join(r['run'] for r in runs)}" if runs else "try `middlewatch run`",
+            _meant(args.run, runs) if runs else "try `middlewatch run`",
         )
     if not run["command"]:
         raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
@@ -71,6 +72,12 @@ def resume(args: argparse.Namespace) -> int:
     if args.execute:
         raise refusal
     return refusal.exit_code
+
+
+def _meant(name: str | None, runs: Sequence[Row]) -> str:
+    known = [r["run"] for r in runs]
+    near = meant(name, [*(r["name"] for r in runs), *known]) if name else ""
+    return near or named(known)
 
 
 @contextlib.contextmanager
@@ -140,7 +147,7 @@ def _plan(
     if args.from_path:
         path = str(Path(args.from_path).absolute())
         if not Path(path).exists():
-            raise UsageError(f"{path} does not exist")
+            raise UsageError(f"there is no {path}", f"known: middlewatch checkpoints {run['run']}")
         chosen = resuming.named(index, path, _check, now)
     else:
         kind = resuming.framework(run)

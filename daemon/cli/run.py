@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import os
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,17 +14,18 @@ from typing import Any
 from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
-from ..launch.start import Via, launch
+from ..launch.run_names import apart, by_place, kept, named_by_itself
+from ..launch.start import Via, check_tool, launch, prepare_log
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
 from ..system.users import User
-from ..text.similar import meant
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
+from .named_command import check_command
+from .named_files import awaited, check_folders
 from .phone import say_phone
 
-_INTERPRETER = re.compile(r"python[\d.]*|bash|sh|zsh|torchrun")
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
 
 
@@ -33,13 +34,14 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
-    _script_is_there(command)
+    check_command(command)
+    check_folders(args.checkpoints)
     cwd = str(Path.cwd())
     folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
     data = start_run(
         args,
         RunSpec(
-            name=args.name or _name_of(command),
+            name=args.name or "",
             command=tuple(command),
             cwd=cwd,
             checkpoint_dirs=tuple(dict.fromkeys(folders)),
@@ -52,20 +54,10 @@ def run(args: argparse.Namespace) -> int:
         console.as_json(data)
     else:
         show(data)
+        for sentence in awaited(folders if args.checkpoints else ()):
+            console.say(f"  note         {sentence}")
         say_phone(args)
     return 0
-
-
-def _script_is_there(command: list[str]) -> None:
-    """Raises UsageError for ``python train.py`` without a train.py: it would die at once, unseen."""
-    if not _INTERPRETER.fullmatch(Path(command[0]).name):
-        return
-    options = {"-u", "-O", "-B", "-x", "-e"}  # without a value: what follows them is the script
-    script = next((word for word in command[1:] if word not in options), "")
-    named = script.endswith((".py", ".sh")) and not script.startswith("-")
-    if named and not Path(script).exists():
-        near = meant(script, (str(p) for p in Path().glob(f"*{Path(script).suffix}")))
-        raise UsageError(f"there is no {script} in {Path.cwd()}", near or "name it with its folder")
 
 
 def start_run(
@@ -83,7 +75,12 @@ def start_run(
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
+    check_tool(via or "setsid")
+    if log:
+        prepare_log(Path(log).absolute())
     daemon = ensure(args)
+    if not wanted.name:
+        wanted = dataclasses.replace(wanted, name=_name(args, wanted))
     where = taken_state(args)
     run = run_id(wanted.name)
     while where.run(run).exists():  # an id has four random digits
@@ -155,9 +152,27 @@ def show(started: Mapping[str, Any]) -> None:
     console.say(f"  current state: middlewatch status {started['run']}")
 
 
-def _name_of(command: list[str]) -> str:
-    scripts = [w for w in command if w.endswith((".py", ".sh"))]
-    return Path(scripts[0]).stem if scripts else Path(command[0]).name
+def _name(args: argparse.Namespace, spec: RunSpec) -> str:
+    """The name of a run that was given none: that which the same command had before, or one that tells
+    it from the runs that live."""
+    known = client(args).ask("runs")
+    living = [run for run in known if run["ended_at"] is None]
+    taken = {run["name"] for run in living}
+    before = (RunSpec(r["name"], command=tuple(r["command"]), cwd=r["cwd"]) for r in known)
+    name = named_by_itself(spec.command) or _by_script(spec)
+    alike = [tuple(run["command"]) for run in living if run["name"].startswith(name)]
+    return kept(spec, before, taken) or apart(
+        name, spec.command, alike if name in taken else (), taken
+    )
+
+
+def _by_script(spec: RunSpec) -> str:
+    module = next((b for a, b in itertools.pairwise(spec.command) if a == "-m"), "")
+    scripts = [w for w in spec.command if w.endswith((".py", ".sh", ".ipynb"))]
+    if scripts:
+        return by_place(Path(scripts[0]).stem, spec.command, spec.cwd)
+    script = module.rpartition(".")[2] or Path(spec.command[0]).name
+    return by_place(script, spec.command, spec.cwd)
 
 
 def hand_over(args: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:

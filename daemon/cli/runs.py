@@ -9,6 +9,8 @@ from typing import Any
 from middlewatch.sentinels.kit.numbers import number
 
 from ..config.secrets import mask_words
+from ..system.clock import SystemClock, epoch
+from ..text.moments import past
 from . import console
 from .context import client
 
@@ -22,6 +24,7 @@ def runs(args: argparse.Namespace) -> int:
     if not known:
         console.say("no run is watched; try `middlewatch watch` or `middlewatch run -- CMD`")
         return 0
+    now = SystemClock().now()
     rows = [
         (
             r["run"],
@@ -29,7 +32,7 @@ def runs(args: argparse.Namespace) -> int:
             step_of(r["now"]),
             loss_of(r["now"]),
             len(r["incidents"]),
-            r["started_at"],
+            past(epoch(r["started_at"]), now),
         )
         for r in known
     ]

@@ -20,6 +20,7 @@ from ..system.clock import SystemClock, epoch
 from ..system.errors import DaemonUnreachable, UsageError
 from . import offline
 from .context import client, configuration, state
+from .named_files import near
 
 Index = dict[str, Any]
 _MOST_BYTES = 64 << 20
@@ -47,7 +48,7 @@ def select(args: argparse.Namespace) -> Selection:
     becomes ``pending``. Raises UsageError when there is no such run or folder.
     """
     if args.run and args.dir:
-        raise UsageError("name a run or --dir, not both")
+        raise UsageError("name a run or --dir, not both", "leave one out")
     found = _of_folder(args) if args.dir else _of_run(args)
     _doubt_changed(found.index)
     return dataclasses.replace(found, bests=_bests(args, found.index))
@@ -128,7 +129,9 @@ def _read(path: str) -> Index:
 def _of_folder(args: argparse.Namespace) -> Selection:
     folder = os.path.realpath(args.dir)
     if not os.path.isdir(folder):
-        raise UsageError(f"{args.dir} is not a folder")
+        if os.path.exists(folder):
+            raise UsageError(f"{args.dir} is not a folder", "name the folder that it lies in")
+        raise UsageError(f"there is no {args.dir}", near(folder) or "name it with its path")
     name = os.path.basename(folder)
     watched = _watched_here(client(args), folder)
     if watched is not None:

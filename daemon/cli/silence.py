@@ -7,7 +7,9 @@ import re
 
 from middlewatch.sentinels.kit.classes import CLASSES
 
+from ..system.clock import SystemClock, epoch
 from ..system.errors import UsageError
+from ..text.moments import ahead
 from ..text.similar import meant
 from . import console
 from .context import client
@@ -28,7 +30,7 @@ def silence(args: argparse.Namespace) -> int:
             console.say(f"silence {args.cancel} is over")
         elif known:
             rows = [
-                (s["id"], s["run"] or "every run", s["class"] or "every class", s["until"])
+                (s["id"], s["run"] or "every run", s["class"] or "every class", _until(s))
                 for s in known
             ]
             console.table(("ID", "RUN", "CLASS", "UNTIL"), rows)
@@ -54,5 +56,10 @@ def silence(args: argparse.Namespace) -> int:
         console.as_json(made)
     else:
         about = " ".join(made[k] for k in ("run", "class") if made[k]) or "everything"
-        console.say(f"no push about {about} until {made['until']}")
+        console.say(f"no push about {about} until {_until(made)}")
+        console.say(f"  to end it before: middlewatch silence --cancel {made['id']}")
     return 0
+
+
+def _until(made: dict[str, str]) -> str:
+    return ahead(epoch(made["until"]), SystemClock().now())

@@ -16,6 +16,7 @@ from ..system.clock import SystemClock
 from ..system.errors import UsageError
 from . import console, offline
 from .context import state
+from .named_files import near
 from .selection import mark_now
 
 Entry = dict[str, Any]
@@ -25,12 +26,16 @@ INTERRUPTED = 130
 def verify(args: argparse.Namespace) -> int:
     """Check every checkpoint that is named or is in a named folder; exit 1 when one is not ok."""
     if args.deep and args.level:
-        raise UsageError("--deep checks all levels: leave --level out")
+        raise UsageError("--deep checks all levels", "leave --level out")
     if args.python and not args.deep:
-        raise UsageError("--python needs --deep, which loads the checkpoints with it")
+        raise UsageError(
+            "--python is for --deep, which loads the checkpoints with it", "add --deep"
+        )
     python = _python(args) if args.deep else None
     if args.path and not any(map(os.path.lexists, args.path)):
-        raise UsageError(f"there is no {', '.join(args.path)}", "name a checkpoint, or its folder")
+        guess = near(args.path[0]) if len(args.path) == 1 else ""
+        hint = guess or "name a checkpoint, or its folder"
+        raise UsageError(f"there is no {', '.join(args.path)}", hint)
     checking = _Checking(args)
     try:
         checking.read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shlex
+import os
 from pathlib import Path
 
 from ..box.audit import look_at_gpus
@@ -15,10 +15,14 @@ from ..system.errors import MiddlewatchError, UsageError
 from . import console
 from .context import client, taken_state
 from .daemon import ensure
+from .named_files import awaited, check_folders, check_log
 from .phone import say_phone
 from .run import NO_FOLDER, hand_over
 
 NO_LOG = "none found (--log FILE)"
+SHOWN = 5
+"""Runs that a message names."""
+_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "tmux", "screen", "sshd", "login"))
 
 
 def watch(args: argparse.Namespace) -> int:
@@ -55,9 +59,12 @@ def watch(args: argparse.Namespace) -> int:
         console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
         if spec.provisional:
             console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
-        for log in spec.logs:
-            if args.log and not Path(log).exists():
-                console.say(f"  note         there is no {log} yet: it is read when it comes")
+        named = (
+            *(spec.logs if args.log else ()),
+            *(spec.checkpoint_dirs if args.checkpoints else ()),
+        )
+        for sentence in awaited(named):
+            console.say(f"  note         {sentence}")
         for note in spec.notes:
             console.say(f"  note         {note}")
     if every and not args.once and not args.json:
@@ -73,19 +80,24 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
     logs = tuple(str(Path(log).absolute()) for log in args.log)
     folders = tuple(str(Path(d).absolute()) for d in args.checkpoints)
     for log in logs:
-        if Path(log).is_dir():
-            raise UsageError(f"{log} is a directory", "name a log file")
-        if not Path(log).exists() and args.pid is None:
-            raise UsageError(f"there is no {log}", f"if it comes later: touch {shlex.quote(log)}")
+        check_log(log, later=args.pid is not None)
+    check_folders(folders)
     pane_logs = _pane_folder(args)
     if args.pid is not None:
-        found = [describe(args.pid, log_dir=pane_logs)]
+        found = [_no_shell(describe(args.pid, log_dir=pane_logs))]
     elif logs:
         found = []
         name = args.name or Path(logs[0]).stem
         return [RunSpec(name=name, logs=logs, checkpoint_dirs=folders, home="log only")]
     else:
         found = discover(gpu_pids=_gpu_pids(), log_dir=pane_logs)
+        if len(found) > 1 and (args.name or folders):
+            what = "--name" if args.name else "--checkpoints"
+            raise UsageError(
+                f"{what} is for one run, and {len(found)} were found: "
+                + ", ".join(f"{one.name} (pid {one.pid})" for one in found[:SHOWN]),
+                "name one: --pid PID",
+            )
     specs: list[RunSpec] = []
     silent: set[int] = set()
     for one in found:
@@ -99,6 +111,24 @@ def _wanted(args: argparse.Namespace) -> list[RunSpec]:
             )
         )
     return specs
+
+
+def _no_shell(found: FoundRun) -> FoundRun:
+    """Raises UsageError for a process that is no run: a shell in which nothing runs, the first process
+    of the box, a daemon of ours."""
+    words, pid = found.command, found.pid
+    program = os.path.basename(words[0]).lstrip("-") if words else ""
+    alone = all(rank.pid == pid for rank in found.ranks)
+    ours = "middlewatch" in "".join(words[:3]) and "daemon" in words
+    waits = program in _SHELLS and not any(not word.startswith("-") for word in words[1:])
+    first = pid == 1 and program not in _SHELLS and not program.startswith("python")
+    if first or ((waits or ours) and alone):
+        what = "a shell" if waits else "a daemon of middlewatch" if ours else "the first of the box"
+        raise UsageError(
+            f"process {pid} is {what} ({program}), and no training",
+            "to find the runs of the box: middlewatch watch",
+        )
+    return found
 
 
 def _pane_folder(args: argparse.Namespace) -> str | None:

@@ -53,7 +53,7 @@ def load(path: Path | None) -> Config:
 def parse(text: str, path: str) -> Config:
     """Configuration from TOML ``text``. Raises ConfigError with the line it is about."""
     where = _Where(path, text)
-    table = _toml(text, where)
+    table = toml(text, where.path)
     sentinels = discover()
     origins: dict[str, str] = {}
     for name in table:
@@ -98,7 +98,8 @@ def _check(config: Config, where: _Where) -> None:
         raise where.error("watch.ends_at", problem) from None
 
 
-def _toml(text: str, where: _Where) -> dict[str, Any]:
+def toml(text: str, path: str) -> dict[str, Any]:
+    """The values of TOML ``text``, not checked further. Raises ConfigError."""
     if not text:
         return {}
     # Imported here, so that the parser costs no memory on a box without a configuration file.
@@ -109,7 +110,10 @@ def _toml(text: str, where: _Where) -> dict[str, Any]:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where.path}: not valid TOML: {error}") from error
+        raise ConfigError(
+            f"{path}: not valid TOML: {error}",
+            'a text stands in quotes: min_severity = "critical"; a list in brackets: runs = ["gpt"]',
+        ) from error
     return table
 
 
@@ -140,9 +144,23 @@ def fill(
         dotted = ".".join((section, *(part for part in error.path if isinstance(part, str))))
         if isinstance(error, UnknownKey):
             raise where.unknown("key", error.name, error.known, dotted) from None
-        raise where.error(dotted, error.problem) from None
+        raise where.error(dotted, error.problem, _example(cls, error.path)) from None
     origins |= {f"{section}.{key}": where.at(f"{section}.{key}") for key in values}
     return made
+
+
+def _example(cls: type[Any], path: typing.Sequence[object]) -> str:
+    """How the key is written, by its default; empty for a default that shows nothing."""
+    if not path or not isinstance(path[0], str):
+        return ""
+    default = getattr(cls(), path[0], None)
+    if isinstance(default, tuple):
+        default = list(default)
+    if default in ([], "", None):
+        return ""
+    import json  # imported here: only needed for a mistake; TOML writes these as JSON does
+
+    return f"like {path[0]} = {json.dumps(default)}"
 
 
 def _number(name: str, kind: type, told: float | str) -> float:
@@ -209,8 +227,9 @@ class _Where:
         line = self._line(dotted)
         return f"{self.path}:{line}" if line else self.path
 
-    def error(self, dotted: str, problem: str) -> ConfigError:
-        return ConfigError(f"{self.at(dotted)}: {dotted} {problem}")
+    def error(self, dotted: str, problem: str, hint: str = "") -> ConfigError:
+        hint = hint or "every key and its default: middlewatch config show"
+        return ConfigError(f"{self.at(dotted)}: {dotted} {problem}", hint)
 
     def unknown(
         self, what: str, name: str, known: typing.Sequence[str], dotted: str
@@ -219,7 +238,10 @@ class _Where:
 
         near = difflib.get_close_matches(name, known, 1, 0.4)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-        return ConfigError(f"{self.at(dotted)}: unknown {what} {dotted!r}; {hint}")
+        return ConfigError(
+            f"{self.at(dotted)}: unknown {what} {dotted!r}; {hint}",
+            "every key and its default: middlewatch config show",
+        )
 
 
 def rows(config: Config) -> Iterator[tuple[str, Any, str]]:

@@ -7,11 +7,10 @@ owner had a phone, or by systemd without their environment, still learns of it.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..system.private import open_private
+from ..system.files import write_whole
 from .trusted import keep_secret, read_config
 
 PRINT_CHARACTERS = 12
@@ -35,13 +34,7 @@ def all_urls(configured: Iterable[str], path: Path) -> tuple[str, ...]:
 
 def write_urls(path: Path, urls: Iterable[str]) -> None:
     """Replace the file. Raises OSError."""
-    new = path.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(open_private(new, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
-        file.writelines(f"{url}\n" for url in urls)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    write_whole(str(path), "".join(f"{url}\n" for url in urls), private=True)
 
 
 def print_of(url: str) -> str:

@@ -149,17 +149,31 @@ class Config:
             # Not Path.expanduser: it raises RuntimeError for the home of a user who is not there.
             named = os.path.expanduser(self.alerts.urls_file)
             urls += _read_urls(Path(self.path).parent / named)
-        urls += _COMMA.split(os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,"))
+        urls += environment_urls()
         return tuple(dict.fromkeys(u.strip() for u in urls if u.strip()))
+
+
+def environment_urls() -> list[str]:
+    """The alert URLs of `$MIDDLEWATCH_ALERT_URLS`."""
+    urls = _COMMA.split(os.environ.get("MIDDLEWATCH_ALERT_URLS", "").strip(" ,"))
+    return [url.strip() for url in urls if url.strip()]
+
+
+def url_lines(text: str) -> list[str]:
+    """The alert URLs of a file: one a line; `#` begins a remark."""
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _read_urls(path: Path) -> list[str]:
     text = read_config(path, f"alerts.urls_file {path}")
     if text is None:
-        raise ConfigError(f"alerts.urls_file {path} cannot be read: there is no such file")
+        raise ConfigError(
+            f"alerts.urls_file {path} cannot be read: there is no such file",
+            "it has one alert URL a line, and mode 600; a relative name is relative to the configuration",
+        )
     keep_secret(path, f"alerts.urls_file {path}")
-    lines = text.splitlines()
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return url_lines(text)
 
 
 SECTIONS: Mapping[str, type[Any]] = {

@@ -30,8 +30,17 @@ def read_config(path: Path, shown: str) -> str | None:
             f"it has to belong to {who}, and others must not write there: chown {us} FILE, "
             "chmod go-w FILE and FOLDER (or chmod +t FOLDER)",
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{shown} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{shown} cannot be read: it is not written in UTF-8",
+            f"iconv -f latin1 -t utf8 {path} > new.toml",
+        ) from error
+    except IsADirectoryError as error:
+        raise ConfigError(f"{shown} cannot be read: it is a directory", "name a file") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{shown} cannot be read: {error.strerror or error}", "do it as its user, or with sudo"
+        ) from error
 
 
 def keep_secret(path: Path, shown: str) -> None:

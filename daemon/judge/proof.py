@@ -23,7 +23,8 @@ LEARNT = 20
 """Reports at growing steps over which a measure must fall to show that something is learnt. Our choice: the
 results of a test neither come in such numbers nor fall."""
 FELL = 0.8
-"""Part of its first third to which the last third of such a measure must have fallen (medians)."""
+"""Part of its first third to which the last third of such a measure must have fallen (medians); the third
+between them must lie between them, as noise rarely does."""
 _PACE = re.compile(r"(?i)time|sec|eta|_s$|mem|bytes|rate|left|remain|per_|/s|speed|acc|size|count")
 ROUNDS = 3
 """The same for rounds of boosting: a prediction has none."""
@@ -57,7 +58,7 @@ def by_history(
     ``began``: epoch seconds of its start; what was saved before is not its own.
 
     ``called_other``: it is called an evaluation, a server or the like. Such a program may print the
-    loss of every batch; it has to show a learning rate, a gradient or an optimizer.
+    loss of every batch; it has to show a learning rate, a gradient, an optimizer or a measure that falls.
 
     ``boosts``: it uses a library of boosted trees, whose rounds report measures of any name.
     """
@@ -68,6 +69,8 @@ def by_history(
     for save in mine:
         if save.format in _WHOLE or any(_OPTIMIZER.search(part) for part in save.parts):
             return "it saved the state of an optimizer"
+    if falling := _falls(history):
+        return f"{falling} falls over its numbered steps"
     if called_other:
         return ""
     rounds = {step.number for step in history.steps if step.number is not None}
@@ -83,8 +86,6 @@ def by_history(
     rewards = {step.number for step in history.steps if any(map(_REWARD.search, step.values))}
     if len(rewards - {None}) >= REWARDS:
         return "its log has a reward at numbered steps"
-    if falling := _falls(history):
-        return f"{falling} falls over its numbered steps"
     if len({save.step for save in mine if save.step is not None}) >= STEPS:
         return "it saves as its steps go on"
     return ""
@@ -103,7 +104,10 @@ def _falls(history: RunHistory) -> str:
                 series.setdefault(name, []).append(value)
     for name, values in series.items():
         third = len(values) // 3
-        if len(values) >= LEARNT and median(values[-third:]) < FELL * median(values[:third]):
+        if len(values) < LEARNT:
+            continue
+        first, last = median(values[:third]), median(values[-third:])
+        if last < FELL * first and last < median(values[third:-third]) < first:
             return name
     return ""
 

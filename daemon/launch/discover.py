@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ..config.run_spec import Rank, RunSpec
 from ..system.clock import Clock, SystemClock
@@ -39,7 +38,8 @@ from .programs import (
     starts_trials,
 )
 from .purpose import BOOSTS
-from .reports import reports_training
+from .reports import reports_training, tees
+from .run_names import apart, by_place, named_by_itself
 from .tmux import Unanswered, attach_tmux
 
 MIN_CPU = 0.5
@@ -51,7 +51,6 @@ LOOK_S = 0.4
 _ONLY_BUSY = "taken for a training only because it keeps the CPU busy"
 """Note of a run in which nothing else looks like a training."""
 _RDZV = re.compile(r"^--rdzv[-_]id(?:=(.*))?$")
-_FACELESS = frozenset(("main", "run", "cli", "app", "__main__", ""))
 _NO_NAME = frozenset(("", "none", "bash", "sh", "interactive", "wrap", "default"))
 
 
@@ -90,20 +89,32 @@ def discover(
     }
     candidates = find(processes, gpus, busy, min_cpu, os.getpid())
     runs: list[FoundRun] = []
+    copiers = tees(processes)
     for one in group(processes, candidates, gpus):
-        name = unique(name_of(one.main, processes), {run.name for run in runs})
-        found = _spec(one, name, processes, log_dir)
+        found = _spec(one, name_of(one.main, processes), processes, log_dir)
         members = [one.main, *(process for _, process in one.ranks)]
         trains = starts_trials(one.main) or any(
-            p.pid in gpus or looks_like_training(p) or reports_training(p) for p in members
+            p.pid in gpus or looks_like_training(p) or reports_training(p, None, copiers)
+            for p in members
         )
         if not trains:
             found = dataclasses.replace(found, notes=(*found.notes, _ONLY_BUSY))
-        runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus)))
-    return runs
+        runs.append(dataclasses.replace(found, provisional=_doubt(members, gpus, copiers)))
+    return _told_apart(runs)
 
 
-def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
+def _told_apart(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """The runs, each with its own name: those of one name by the arguments in which they differ, so that
+    it does not matter in which order they were started."""
+    named: list[FoundRun] = []
+    for run in runs:
+        others = [one.command for one in runs if one.name == run.name and one is not run]
+        taken = {one.name for one in named}
+        named.append(dataclasses.replace(run, name=apart(run.name, run.command, others, taken)))
+    return named
+
+
+def _doubt(members: Sequence[Process], gpus: Collection[int], copiers: Sequence[Process]) -> str:
     """Why these processes were taken for a training; empty when they say themselves that they are.
 
     A launcher is believed, unless what it starts is called an evaluation or a server. So is a
@@ -131,7 +142,7 @@ def _doubt(members: Sequence[Process], gpus: Collection[int]) -> str:
         return "a launcher started it"
     if any(map(runs_notebook, members)):
         return "it executes a notebook"
-    reports = any(map(reports_training, members))
+    reports = any(reports_training(member, None, copiers) for member in members)
     return "its log reads like that of a training" if reports else "it keeps the CPU busy"
 
 
@@ -270,22 +281,25 @@ def _supervisor_option(process: Process | None, option: str) -> str | None:
 def name_of(main: Process, processes: Processes) -> str:
     """The name of the run that ``main`` belongs to.
 
-    The first of: the name given to ``middlewatch run``, the Slurm job, the rendezvous id, the
-    script. A script with a general name (``main.py``) is replaced by its folder.
+    The first of: the name given to ``middlewatch run``, the Slurm job, the rendezvous id, the name that
+    the command gives its training, the script. A script with a general name (``train.py``) is
+    replaced by its folder.
     """
     for parent in processes.ancestors(main):
         given = _supervisor_option(parent, "--name")
         if given:
             return given
-    for name in (main.environ.get("SLURM_JOB_NAME", ""), _rendezvous(main.argv)):
+    names = (
+        main.environ.get("SLURM_JOB_NAME", ""),
+        _rendezvous(main.argv),
+        named_by_itself(main.argv),
+    )
+    for name in names:
         if name.lower() not in _NO_NAME:
             return name
     if is_notebook(main):
         return "notebook"
-    script = script_of(main)
-    if script in _FACELESS:
-        script = PurePosixPath(main.cwd).name or script
-    return script or main.comm or "run"
+    return by_place(script_of(main), main.argv, main.cwd) or main.comm or "run"
 
 
 def _rendezvous(argv: Sequence[str]) -> str:
@@ -295,12 +309,3 @@ def _rendezvous(argv: Sequence[str]) -> str:
         if match:
             return match[1] if match[1] is not None else following
     return ""
-
-
-def unique(name: str, taken: Collection[str]) -> str:
-    """``name``, or ``name-2``, ``name-3``, … when others have it."""
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}-{number}"
-    return found

@@ -24,7 +24,7 @@ from .programs import (
     runs_notebook,
     starts_trials,
 )
-from .reports import reports_training
+from .reports import reports_training, tees
 from .slurm import is_srun, starter
 
 _OUTSIDE = """
@@ -63,6 +63,7 @@ def find(
     found: dict[int, Process] = {}
     told: dict[int, str] = {}  # known by a log only
     logs: dict[str, int] = {}
+    copiers = tees(processes)
     for pid, process in processes.items():
         if pid == own_pid or not process.argv:
             continue
@@ -75,7 +76,7 @@ def find(
         heavy = not on_gpu and busy.get(pid, 0.0) >= min_cpu and _runs_python(process)
         if pid in gpu_pids or heavy or looks_like_training(process):
             found[pid] = process
-        elif _runs_python(process) and (log := reports_training(process, logs)):
+        elif _runs_python(process) and (log := reports_training(process, logs, copiers)):
             told[pid] = log
         else:
             process.forget()

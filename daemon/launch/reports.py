@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from ..parsers.reader import LogReader
 from ..system import places
 from ..system.far import FarMounts
-from ..system.processes import OpenFile, Process
+from ..system.processes import OpenFile, Process, Processes
 from .log_files import log_like
 
 TAIL_BYTES = 64 << 10
@@ -22,16 +23,32 @@ REPORTS = 5
 _LEARNT = re.compile(r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entropy")
 
 
-def reports_training(process: Process, known: dict[str, int] | None = None) -> str:
+def tees(processes: Processes) -> list[Process]:
+    """The programs that copy what others print into files."""
+    return [process for process in processes.values() if process.comm == "tee"]
+
+
+def reports_training(
+    process: Process, known: dict[str, int] | None = None, copiers: Sequence[Process] = ()
+) -> str:
     """The local file with such reports to which the process writes; empty: none.
 
     Several programs of one script may have the same file as their output. Only one that has given at
     least as many bytes to write calls as the reports are long can have written them. ``known``: the
     logs that were read for other processes, and the bytes of their reports; a thousand workers share one.
+    ``copiers``: the :func:`tees` of the box; what one copies from a pipe is of the program that prints
+    into that.
     """
     most = process.written_bytes
     outputs = (process.file(1), process.file(2))
     told = [file for file in outputs if file is not None and file.regular and file.writable]
+    pipes = {
+        file.target for file in outputs if file is not None and file.target.startswith("pipe:")
+    }
+    for copier in copiers if pipes else ():
+        source = copier.file(0)
+        if source is not None and source.target in pipes:
+            told += [file for file in copier.files if file.regular and file.writable]
     for file in (*told, *log_like(process)):
         if known is None or process.is_elsewhere:  # the same name may be another file there
             size = _reports(file)

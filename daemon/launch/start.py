@@ -86,12 +86,12 @@ def launch(
         raise UsageError("no command to run", hint="middlewatch run -- python train.py")
     if not place.is_dir():
         raise UsageError(f"{place} is not a directory to start in")
-    _prepare_log(log)
+    prepare_log(log)
     _prepare_folder(exit_file)
     other = user is not None and not user.is_us
     # The command of another user gets no terminal of ours: not even that of our tmux.
     chosen = "setsid" if other else via or "setsid"
-    _check_tool(chosen)
+    check_tool(chosen)
     if user is not None and other:
         check_may_become(user)
         env = user.environment()
@@ -151,29 +151,34 @@ def _prepare_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot create {path.parent}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot create {path.parent}: {error.strerror}", "name another place: --log FILE"
+        ) from error
     if path.is_dir():
         raise UsageError(f"{path} is a directory, not a file", hint=f"for example {path}/run.log")
 
 
-def _prepare_log(log: Path) -> None:
-    """Make sure that the supervisor can append to it."""
+def prepare_log(log: Path) -> None:
+    """Make sure that the supervisor can append to it. Raises UsageError."""
     _prepare_folder(log)
     try:
         with log.open("ab"):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write the log {log}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot write the log {log}: {error.strerror}", "name another with --log"
+        ) from error
 
 
-def _check_tool(via: Via) -> None:
+def check_tool(via: Via) -> None:
+    """Raises UsageError for a way that this box does not have."""
     if via == "setsid":
         return
     if via == "tmux" and shutil.which("tmux") is None:
-        raise UsageError("tmux is not installed: apt-get install tmux, or --via setsid")
+        raise UsageError("tmux is not installed", "apt-get install tmux, or --via setsid")
     if via == "systemd":
         if shutil.which("systemd-run") is None or not Path("/run/systemd/system").is_dir():
-            raise UsageError("systemd does not run here (a container?): --via setsid or tmux")
+            raise UsageError("systemd does not run here (a container?)", "--via setsid or tmux")
         if os.geteuid() != 0 and not Path("/var/lib/systemd/linger", getpass.getuser()).exists():
             raise UsageError(
                 "systemd ends the units of a user who logs out",

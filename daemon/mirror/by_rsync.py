@@ -33,6 +33,12 @@ _FORGET = 's "$1"; dd if="$1" iflag=nocache count=0 2>/dev/null || :'
 """Flushes a file; GNU dd then asks the kernel to drop its cached pages, so the disk is read."""
 
 
+def ssh_command() -> list[str]:
+    """The program that reaches a host, with options by which it never asks and never waits for ever."""
+    ssh = shlex.split(os.environ.get("RSYNC_RSH", "ssh"))
+    return [*ssh, *_SSH_OPTIONS] if os.path.basename(ssh[0]) == "ssh" else ssh
+
+
 class _Seen(NamedTuple):
     """What the host answered when it was asked about a copy."""
 
@@ -49,9 +55,7 @@ class RsyncDestination:
     def __init__(self, place: MirrorTarget, limit_bytes_per_s: int = 0) -> None:
         self._place = place
         self._limit = limit_bytes_per_s
-        self._ssh = shlex.split(os.environ.get("RSYNC_RSH", "ssh"))
-        if os.path.basename(self._ssh[0]) == "ssh":
-            self._ssh += _SSH_OPTIONS
+        self._ssh = ssh_command()
         self._seen: _Seen | None = None
         self._sha256: dict[str, str] = {}
         self.proof = "read back on the host"

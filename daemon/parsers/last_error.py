@@ -51,7 +51,7 @@ _ERRORS = tuple(
     )
 )
 _NO_ERROR = re.compile(
-    rf"(?i)\b(?:no|0|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
+    rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
     rf"|{_WORD}\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
 )
 _OF_STACK = re.compile(

@@ -12,6 +12,7 @@ from middlewatch.sentinels.kit.first_cause import SIGNALS
 from middlewatch.sentinels.kit.last_words import LastWords
 
 from . import matcher
+from .by_words import trouble_of
 from .signatures import Signature
 from .text import plain
 from .tracebacks import Raised, split_error
@@ -97,7 +98,7 @@ def of_last_words(words: LastWords, file: str) -> LogEvent:
     ]
     named = split_error(text)
     details = {} if named is None else {"exception": named[0], "message": plain(named[1], 300)}
-    trouble = "segfault" if _CRASHED.search(text) else "python_exception"
+    trouble = "segfault" if _CRASHED.search(text) else trouble_of(text) or "python_exception"
     trouble = SIGNALS.get(words.signal or 0, (trouble, ""))[0]
     return LogEvent(
         at=0.0,
@@ -122,9 +123,10 @@ def _exception(
         or raised.exception in REPORTS_ANOTHER
         or _PASSED_ON.match(raised.message) is not None
     )
+    known = "" if passed_on or raised.ignored else trouble_of(raised.message)
     return LogEvent(
         at=place.at,
-        trouble="python_exception",
+        trouble=known or "python_exception",
         role="confirmation" if raised.ignored else "cascade" if passed_on else "root",
         severity="info" if raised.ignored else "critical",
         fatal=not raised.ignored,

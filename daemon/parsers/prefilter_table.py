@@ -42,7 +42,7 @@ ATOMS: dict[int, tuple[str, ...]] = {
     234080489: ('killed process ',),
     2709393494: (' due to memory ', ' to process ', "failed with result 'oom-kill'", 'killed by the oom killer', 'killed due to the node running low on memory', 'low memory! at or below ', 'systemd-oomd', 'the node was low on resource: memory'),
     2799925130: (' invoked oom-killer: gfp_mask', 'oom_reaper: reaped process '),
-    1507630583: (' allocate memory', '[winerror ', 'cannot allocate vector of size', 'memoryerror', 'not enough ', 'out of memory', 'std::bad_alloc', 'unable to allocate '),
+    742189902: (' allocate memory', '[winerror ', 'cannot allocate vector of size', 'memory allocation of ', 'memoryerror', 'not enough ', 'out of memory', 'std::bad_alloc', 'unable to allocate '),
     676677253: (' encountered in worker', ' unexpectedly', 'dataloader worker (pid'),
     951522296: (' bytes from file', '(exitcode: -', 'failed to extend /dev/shm/', 'killed by signal: bus error', 'no space left', 'objectstorefullerror', 'shared memory', 'unable to resize', 'unable to write to file', 'unexpected bus error encountered in worker'),
     805680283: ('bus error', 'bus-zugriffsfehler', 'caught signal ', 'erreur de bus', 'erreur du bus', 'error de bus', 'error del bus', 'errore di bus', 'exit', 'status=', 'Ошибка шины', 'バスエラー', '匯流排錯誤', '总线错误'),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from middlewatch.sentinels.kit import LineSigns, LogEvent, Observation, Step
@@ -48,6 +48,11 @@ _OTHER_SCRIPTS = tuple(
     w.encode() for w in ("失败", "错误", "异常", "跳过", "失敗", "エラー", "スキップ")
 )
 _OF_A_TOTAL = re.compile(rb"\d ?/ ?\d|\d ?%|\d of \d")
+# What says that something is learnt: a bar without one goes on while every batch fails.
+_MEASURED = re.compile(r"loss|rew|return|acc|perplexity|entropy")
+_COUNT = re.compile(rb"(?<![\d.])\d{1,9}(?![\d.])")
+ROW_OVER_S = 60.0
+"""Seconds after which a row of complaints that does not go on no longer hides a shorter one."""
 _TRACE = b"Traceback (most recent call last)"
 
 
@@ -77,7 +82,9 @@ class LiveReader(LogReader):
                 self.isolated.worked(now)
             if self._recurring is None:
                 self._recurring = RecurringLines()
-            self._recurring.add(data, sum(isinstance(one, Step) for one in said), now)
+            steps = [one for one in said if isinstance(one, Step)]
+            measured = sum(any(map(_MEASURED.search, one.values)) for one in steps)
+            self._recurring.add(data, len(steps), now, measured=measured)
         return said
 
     def _without_samples(self, said: Sequence[Observation]) -> list[Observation]:
@@ -108,6 +115,14 @@ class _Shape:
     background: bool = False
     """As found when a report had come since the line before: a run that reports no more does not
     change it."""
+    counts: list[int] = field(default_factory=list)
+    """The numbers of the newest line."""
+    row: int = 0
+    """Lines in a row that counted on from the one before."""
+    row_reports: int = 0
+    """Measures that had come when the row began."""
+    row_since: float = 0.0
+    """Epoch seconds of its first line."""
 
 
 class RecurringLines:
@@ -115,7 +130,7 @@ class RecurringLines:
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, _Shape] = {}
-        self._reports = 0
+        self._reports = self._measured = 0
         self._in_trace = False
         self._signs = LineSigns()
 
@@ -124,12 +139,14 @@ class RecurringLines:
         """What was counted so far."""
         return self._signs
 
-    def add(self, data: bytes, reports: int, now: float) -> None:
-        """Count new text. ``reports``: how many of its lines gave a report; ``now``: epoch seconds.
+    def add(self, data: bytes, reports: int, now: float, *, measured: int = 0) -> None:
+        """Count new text. ``reports``: how many of its lines gave a report, ``measured``: a loss or another
+        measure of what is learnt; ``now``: epoch seconds.
 
         Of a text with reports only the other lines are counted, as far as they can be told.
         """
         self._reports += reports
+        self._measured += measured
         if len(data) > MOST_BYTES:
             self._signs = self._signs._replace(fresh=self._signs.fresh + 1, fresh_at=now)
             return
@@ -151,6 +168,8 @@ class RecurringLines:
         known.count += 1
         if not traced:
             self._turn(known, line, now)
+            if known.complaint or (known.turn is not None and known.turn.failed):
+                self._count_on(known, line, now)
         was = self._signs
         if self._reports > known.reports:
             known.between += 1
@@ -176,6 +195,25 @@ class RecurringLines:
         whoever waits says so (``waiting for shard 18 (40 s)``). One that counts to a total gets on."""
         again = self._reports > 0 and known.count > USUAL and not known.between
         return again and _OF_A_TOTAL.search(line) is None
+
+    def _count_on(self, known: _Shape, line: bytes, now: float) -> None:
+        """Follow complaints that count on: each of them is about what comes next, so that all fail."""
+        counts = [int(digits) for digits in _COUNT.findall(line[:WIDE])]
+        before, known.counts = known.counts, counts
+        if not counts_on(before, counts):
+            known.row = 0
+            return
+        if not known.row:
+            known.row_reports, known.row_since = self._measured, now
+        known.row += 1
+        if known.row >= self._signs.row or now - self._signs.row_at > ROW_OVER_S:
+            self._signs = self._signs._replace(
+                row=known.row + 1,
+                row_reports=self._measured - known.row_reports,
+                row_since=known.row_since,
+                row_at=now,
+                row_text=_words(line),
+            )
 
     def _turn(self, known: _Shape, line: bytes, now: float) -> None:
         """Follow how the line comes beside the reports, and what comes instead of another one."""
@@ -209,6 +247,12 @@ class RecurringLines:
         if inside and not line[:1].isspace():
             self._in_trace = False
         return inside
+
+
+def counts_on(before: list[int], now: list[int]) -> bool:
+    """True when a number of a line is one more than in the line before, or begins anew at 0 or 1."""
+    pairs = list(zip(before, now, strict=False))
+    return any(new - old == 1 or new <= 1 < old for old, new in pairs)
 
 
 def _words(line: bytes) -> str:

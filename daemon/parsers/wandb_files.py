@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -103,9 +104,8 @@ class WandbText:
 def _line(record: bytes) -> list[str]:
     """The line of a report: one, or none of any other record."""
     try:
-        report = next((value for number, value in fields_of(record) if number == 2), b"")
-        items = [value for number, value in fields_of(report) if number == 1] if report else []  # type: ignore[arg-type]
-        named = dict(filter(None, (_item(item) for item in items)))  # type: ignore[arg-type]
+        report = next(_messages(record, 2), b"")
+        named = dict(filter(None, (_item(item) for item in _messages(report, 1))))
     except (ValueError, IndexError):
         return []
     step = named.pop("_step", None)
@@ -113,6 +113,13 @@ def _line(record: bytes) -> list[str]:
     if not shown:
         return []
     return [" ".join([*([] if step is None else [f"step={step:.0f}"]), *shown]) + "\n"]
+
+
+def _messages(message: bytes, wanted: int) -> Iterator[bytes]:
+    """The fields of this number; in a damaged record one may be an integer, and is left out."""
+    for number, value in fields_of(message):
+        if number == wanted and isinstance(value, bytes):
+            yield value
 
 
 def _item(item: bytes) -> tuple[str, float] | None:

@@ -126,7 +126,9 @@ def open_log(name: str) -> LogInput:
             stream, size, begun = _open(name)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"{name} cannot be read: {reason}") from error
+            closed = isinstance(error, PermissionError)
+            hint = "do it as its user, or with sudo" if closed else "name a log with its folder"
+            raise UsageError(f"{name} cannot be read: {reason}", hint) from error
     try:
         source = LogInput(name, stream, size, begun)
     except DamagedLog as damage:

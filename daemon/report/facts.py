@@ -67,14 +67,17 @@ def incident(
     }
 
 
-def now_block(history: RunHistory, now: float) -> dict[str, Any]:
-    """How far the training is: step, newest metrics, seconds per step, expected end."""
+def now_block(history: RunHistory, now: float, *, moving: bool = True) -> dict[str, Any]:
+    """How far the training is: step, newest metrics, seconds per step, expected end.
+
+    ``moving`` False: the run has ended or stalled, so no end is to be expected.
+    """
     step = history.step_times[-1][1] if history.step_times else None
     last_at = history.step_times[-1][0] if history.step_times else None
     total = history.total or history.facts.expected_steps
     per_step = seconds_per_step(history)
     eta = None
-    if step is not None and total and per_step and total > step:
+    if moving and step is not None and total and per_step and total > step:
         left = (total - step) * per_step
         eta = now + left if left < LONGEST_ETA_S else None
     return {

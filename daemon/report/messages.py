@@ -14,8 +14,8 @@ from ..config.run_spec import RunSpec
 from ..config.secrets import mask
 from ..judge.causes import FORECASTS
 from ..judge.incidents import Change, Incident
-from ..system.clock import iso
 from ..text.chat import defused
+from ..text.moments import past
 from ..text.terminal import one_line
 from .first_steps import first_step
 from .last_save import last_good, newest_text
@@ -92,10 +92,11 @@ def compose(
     title = f"[{label}] {_several(names)} on {_short(host, 60)}: {told}"
     if resolved:
         lasted = span(now - incident.opened_at)
+        long = [] if repeats(what, (told,)) else [f"Seen to be well: {_short(what, 300)}."]
         body = [
-            f"Seen to be well: {_short(what, 300)}.",
+            *long,
             f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
-            f"Incident {incident.id}.",
+            f"Incident {incident.id}: middlewatch explain {incident.id}",
         ]
         return Message(title, "\n".join(body), "success", incident.id, incident.trouble)
     proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
@@ -109,8 +110,9 @@ def compose(
     # Without an earlier push there is nothing to correct.
     if change.kind == "corrected" and alerted:
         lines.append(_corrected(change.was, incident.trouble))
-    lines.append(f"Since {iso(incident.onset)}")
-    lines += [f"Proof: {_unless_told(text, told)}" for text in proofs]
+    lines.append(f"Since {past(incident.onset, now)}")
+    news = [text for text in proofs if not repeats(text, (told,))] or proofs[:1]
+    lines += [f"Proof: {_unless_told(text, told)}" for text in news]
     lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
     for place, (one, saves) in enumerate(runs[:SHOWN]):
         of = f"{_short(one, 40)}: " if others else ""
@@ -122,13 +124,13 @@ def compose(
     return Message(title, _fit(lines), kind, incident.id, incident.trouble)
 
 
-def plain(change: Change, name: str, host: str) -> Message:
+def plain(change: Change, name: str, host: str, now: float) -> Message:
     """The push when :func:`compose` fails: what the incident itself says, and nothing worked out."""
     incident, resolved = change.incident, change.kind == "resolved"
     label = "RESOLVED" if resolved else incident.severity.label.upper()
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
     title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
-    lines = [_short(incident.summary, 300), f"Since {iso(incident.onset)}"]
+    lines = [f"Since {past(incident.onset, now)}"]
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:1]]
     lines += [f"First step: middlewatch explain {incident.trouble}", f"Incident {incident.id}"]
     kind = "success" if resolved else _KINDS[incident.severity]
@@ -192,7 +194,7 @@ def failed(
     and ``entry``: the handbook page of its class.
     """
     how = _exit_words(status["exit"])
-    lines = [f"The run has failed: {how}."]
+    lines = []
     if cause is not None:
         lines.append(f"The cause was told before: {_short(cause.summary, 200)}")
         lines += [f"Symptom: {_short(s, 200)}" for s in cause.symptoms[-1:]]
@@ -239,8 +241,8 @@ def not_good(
     """
     told = _short(seen.path.rpartition("/")[2], 80)
     title = f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {told} is {seen.state}"
-    lines = [f"{_short(seen.path, 200)} was still being checked; it is {seen.state}:"]
-    lines.append(_short(seen.detail, 300))
+    lines = [f"An earlier push called it still being checked: {_short(seen.path, 200)}"]
+    lines.append(f"It is {seen.state}: {_short(seen.detail, 300)}")
     lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
     lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
     return Message(title, _fit(lines).rstrip(), "warning", incident)

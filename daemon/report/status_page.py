@@ -9,7 +9,10 @@ from typing import Any
 from middlewatch.sentinels.kit.numbers import number, size
 
 from ..config.secrets import mask, mask_lines, mask_words
+from ..system.clock import epoch
 from ..text import markdown
+from ..text.figures import pace
+from ..text.moments import ahead, past
 from ..text.terminal import one_line
 
 Row = Mapping[str, Any]
@@ -18,12 +21,13 @@ MOUNTS_SHOWN = 8
 
 def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
     """The whole page as text. ``status`` and ``box`` are those of ``status --json``."""
-    parts = [f"# {_line(status['run'])}: {status['state']}", f"Updated {updated}", ""]
+    now = _epoch(updated) or 0.0
+    parts = [f"# {_line(status['run'])}: {status['state']}", f"Updated {_line(updated)}", ""]
     parts += [_line(status["state_reason"], starts=True), ""]
     for title, lines in (
-        ("Now", _now(status)),
-        ("Risks", _risks(status, box)),
-        ("Checkpoints", _checkpoints(status)),
+        ("Now", _now(status, now)),
+        ("Risks", _risks(status, box, now)),
+        ("Checkpoints", _checkpoints(status, now)),
         ("Box", _box(box)),
         ("Watch", _watch(status, watch)),
         ("Handover", _handover(status)),
@@ -50,34 +54,49 @@ def _value(value: object) -> str:
     return number(value) if isinstance(value, (int, float)) else _line(value)
 
 
-def _now(status: Row) -> Iterator[str]:
+def _epoch(told: str | None) -> float | None:
+    """Epoch seconds of a point in time of ``status --json``; ``None`` for what is none."""
+    try:
+        return epoch(told) if told else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _when(told: str | None, now: float) -> str:
+    """A past point in time of ``status --json``, for a person."""
+    at = _epoch(told)
+    return _line(told or "a time that is not known") if at is None else past(at, now)
+
+
+def _now(status: Row, at: float) -> Iterator[str]:
     now = status["now"]
     if now["step"] is None:
         yield "- step: none seen yet"
     else:
         total = "" if not now["total"] else f" of {_value(now['total'])}"
-        yield f"- step: {_value(now['step'])}{total} (at {now['last_step_at']})"
+        yield f"- step: {_value(now['step'])}{total} at {_when(now['last_step_at'], at)}"
     if now["epoch"] is not None:
         yield f"- epoch: {_value(now['epoch'])}"
     for name, value in now["values"].items():
         yield f"- {_line(name, starts=True)}: {_value(value)}"
     if now["step_interval_s"]:
-        yield f"- throughput: {1 / now['step_interval_s']:.3g} steps/s"
-    if now["eta"]:
-        yield f"- ETA: {now['eta']}"
+        yield f"- throughput: {pace(now['step_interval_s'])}"
+    end = _epoch(now["eta"])
+    if end is not None:
+        yield f"- ETA: {ahead(end, at)}"
     if status["exit"]:
         end = status["exit"]
         how = f"signal {end['signal']}" if end["signal"] is not None else f"status {end['code']}"
-        at = f"{status['ended_at']}, " if status["ended_at"] else ""
-        yield f"- ended: {at}{how if how != 'status None' else 'status unknown'}"
+        when = f"{_when(status['ended_at'], at)}, " if status["ended_at"] else ""
+        yield f"- ended: {when}{how if how != 'status None' else 'status unknown'}"
 
 
-def _risks(status: Row, box: Row) -> Iterator[str]:
+def _risks(status: Row, box: Row, now: float) -> Iterator[str]:
     any_risk = False
     for incident in status["incidents"]:
         any_risk = True
         yield (
-            f"- **{incident['severity']}** {incident['class']} since {incident['opened_at']}: "
+            f"- **{incident['severity']}** {incident['class']} since {_when(incident.get('since') or incident['opened_at'], now)}: "
             f"{_line(incident['summary'])} (incident {incident['id']})"
         )
         for proof in incident["evidence"][:3]:
@@ -92,21 +111,21 @@ def _risks(status: Row, box: Row) -> Iterator[str]:
         yield "- none open"
 
 
-def _checkpoints(status: Row) -> Iterator[str]:
+def _checkpoints(status: Row, now: float) -> Iterator[str]:
     checkpoints = status["checkpoints"]
     latest = checkpoints["latest"]
     claim = checkpoints.get("claimed")
     if claim is not None:
         step = "" if claim["step"] is None else f" of step {_value(claim['step'])}"
         path = "" if claim["path"] is None else f": {_line(claim['path'])}"
-        yield f"- the log says a checkpoint{step} was saved at {claim['at']}{path}; it is not found yet"
+        yield f"- the log says a checkpoint{step} was saved at {_when(claim['at'], now)}{path}; it is not found yet"
     if latest is None:
         where = _line(", ".join(status["checkpoint_dirs"])) or "no folder is known"
         yield f"- none seen ({where})"
         yield from _folders(status)
         return
     step = "" if latest["step"] is None else f", step {_value(latest['step'])}"
-    yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, {latest['saved_at']})"
+    yield f"- latest: {_line(latest['path'])} ({size(latest['bytes'])}{step}, saved {_when(latest['saved_at'], now)})"
     yield f"- best: {_line(checkpoints['best'] or 'unknown')}"
     judged = checkpoints["last_verified"]
     verdict = "none yet"

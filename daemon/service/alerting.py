@@ -43,10 +43,9 @@ class Alerter:
         self._loop = loop
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
-        self._silences: list[dict[str, Any]] = []
         for silence_id, silence in self._restorer.each("silence", _silence).items():
             if silence["until"] > context.clock.now():
-                self._silences.append({"id": silence_id, **silence})
+                self._context.silences.append({"id": silence_id, **silence})
             else:
                 context.store.drop("silence", silence_id)
         self._fd: int | None = None
@@ -186,8 +185,8 @@ class Alerter:
     def reminders(self) -> Iterator[Callable[[], None]]:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
 
-        The reminders end when a person acknowledges the incident. An incident that opened during
-        a silence is pushed for the first time when the silence is over.
+        The reminders end when a person acknowledges the incident, and with the run. An incident that
+        opened during a silence is pushed for the first time when the silence is over.
         """
         for incident in self._context.incidents.open():
             if self._wants_reminder(incident):
@@ -215,12 +214,18 @@ class Alerter:
                 return False
         return (
             incident.run in self._context.runs
+            and (incident.alerted_at is None or self._goes_on(incident))
             and incident.severity is Severity.CRITICAL
             and incident.state == "open"
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
             and not self._begins_again(incident)
         )
+
+    def _goes_on(self, incident: Incident) -> bool:
+        """True while a run that the trouble concerns lives: what is over is told once."""
+        runs = (self._context.runs.get(run) for run in (incident.run, *incident.runs))
+        return any(run is not None and run.alive for run in runs)
 
     def _begins_again(self, incident: Incident) -> bool:
         """True while another attempt of the job that has ended may still come."""
@@ -242,31 +247,32 @@ class Alerter:
         now = self._context.clock.now()
         return any(
             s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
-            for s in self._silences
+            for s in self._context.silences
         )
 
     def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
         """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
         now = self._context.clock.now()
         made = {"id": secrets.token_hex(4), "run": run, "class": trouble, "until": now + for_s}
-        self._silences = [*self.silences(), made]
+        self._context.silences = [*self.silences(), made]
         self._context.store.put("silence", str(made["id"]), made, now)
         return made
 
     def silences(self) -> list[dict[str, Any]]:
         """The silences that are not over."""
         now = self._context.clock.now()
-        return [s for s in self._silences if s["until"] > now]
+        return [s for s in self._context.silences if s["until"] > now]
 
     def end_silence(self, silence_id: str) -> bool:
         """End a silence now; False when there is none with this id."""
         left = [s for s in self.silences() if s["id"] != silence_id]
-        known, self._silences = len(left) < len(self.silences()), left
+        known, self._context.silences = len(left) < len(self.silences()), left
         self._context.store.drop("silence", silence_id)
         return known
 
     def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
-        plain = messages.plain(change, watched.spec.name, self._context.host)
+        now = self._context.clock.now()
+        plain = messages.plain(change, watched.spec.name, self._context.host, now)
         words = partial(self._words, watched, change)
         message = self._worded(change.incident.trouble, words, plain)
         # The severity is part of it: a warning that was told holds back nothing critical.
@@ -330,7 +336,7 @@ class Alerter:
     def put_again(self) -> None:
         """Put silences and the messages that wait into a store that is new."""
         now = self._context.clock.now()
-        for made in self._silences:
+        for made in self._context.silences:
             self._context.store.put("silence", str(made["id"]), made, now)
         for queued in self.outbox.waiting():
             self._keep(queued)

@@ -25,6 +25,8 @@ from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump, Pumped
 from ..system.store import Store
 from ..system.worker import module_argv
+from ..text import moments
+from ..text.similar import meant, named
 from .watched_run import WatchedRun
 
 STANDSTILL_TOLD_S = 3600.0
@@ -54,6 +56,8 @@ class Context:
     docker: Guard | None = None
     """Asks the docker engine of this box; ``None``: it is not asked."""
     listing: Listing = field(default_factory=Listing)
+    silences: list[dict[str, Any]] = field(default_factory=list)
+    """What a person wants no push about: id, run, class, and until when in epoch seconds."""
     phones: int | None = None
     """How many alert URLs there are; ``None``: nobody has counted."""
     drill: bool = False
@@ -69,9 +73,10 @@ class Context:
         return [r for r in self.runs.values() if r.alive]
 
     def find_run(self, name: object) -> WatchedRun:
-        """The run with this id or name; the newest living one of several, or without a name.
+        """The run with this id or name; the living one of several, or without a name the newest.
 
-        One that only may be a training comes after those that are. Raises UsageError when there is none.
+        One that only may be a training comes after those that are. Raises UsageError when there is
+        none, or when several living ones have this name.
         """
         if not self.runs:
             raise UsageError("no run is watched", "try `middlewatch watch`")
@@ -79,7 +84,15 @@ class Context:
         if name:
             known = [r for r in known if name in (r.spec.id, r.spec.name)]
         if not known:
-            raise UsageError(f"no run is called {name!r}", f"known: {', '.join(self.runs)}")
+            names = [r.spec.name for r in self.runs.values()]
+            hint = meant(str(name), [*names, *self.runs]) or named(self.runs)
+            raise UsageError(f"no run is called {name!r}", hint)
+        living = [r for r in known if r.alive and not r.spec.provisional]
+        if name and len(living) > 1:
+            ids = " or ".join(r.spec.id for r in living)
+            raise UsageError(
+                f"{len(living)} living runs are called {name!r}", f"name one by its id: {ids}"
+            )
         return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
     def save_incident(self, incident: Incident) -> None:
@@ -115,14 +128,24 @@ class Context:
             status["notes"].append(
                 "no phone is set, so nobody is called when something breaks: middlewatch alert add URL"
             )
+        status["notes"] += self._silent(watched.spec.id, now)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
+
+    def _silent(self, run: str, now: float) -> list[str]:
+        """A sentence about each silence that a run is under."""
+        here = [s for s in self.silences if s["until"] > now and s["run"] in ("", run)]
+        return [
+            f"silence {s['id']}: no push about {s['class'] or 'anything'} until "
+            f"{moments.ahead(s['until'], now)}; to end it: middlewatch silence --cancel {s['id']}"
+            for s in here
+        ]
 
     def standstills(self, now: float) -> list[str]:
         """Times in which the daemon itself stood still, of the last hour, oldest first."""
         past = self.loop_watch.past if self.loop_watch is not None else ()
         recent = [one for one in past if now - one.at < STANDSTILL_TOLD_S]
-        return [f"{one} (at {iso(one.at)})" for one in recent]
+        return [f"{one} ({moments.past(one.at, now)})" for one in recent]
 
     def _cadence(self, watched: WatchedRun, now: float) -> dict[str, Any]:
         """How often the run saves, and the advised interval between saves."""

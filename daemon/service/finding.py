@@ -19,6 +19,7 @@ from middlewatch.sentinels.kit.recovery import ENOUGH_STEPS
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
+from ..launch import run_names
 from ..launch.attempts import again, same_command
 from ..launch.purpose import BOOSTS, command_purpose
 from ..sources.newcomers import Known, Newcomers
@@ -198,10 +199,11 @@ class Finding:
                 note = f"attempt {attempt}: {run.spec.id} ended {apart} before it"
                 return self._after(run, spec, note, attempt), tails
         taken = {run.spec.name for run in runs if run.alive}
-        name, count = spec.name, 1
-        while name in taken:
-            count += 1
-            name = f"{spec.name}-{count}"
+        name = run_names.kept(spec, (run.spec for run in runs), taken)
+        if not name:
+            alike = [run.spec for run in runs if run.alive and run.spec.name.startswith(spec.name)]
+            others = [one.command for one in alike] if spec.name in taken else []
+            name = run_names.apart(spec.name, spec.command, others, taken)
         return replace(spec, name=name), tails
 
     def _written(self, run: WatchedRun, age_s: float) -> dict[str, Any]:

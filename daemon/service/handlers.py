@@ -233,8 +233,12 @@ class Handlers:
         """Acknowledge an incident: no more reminders of it."""
         incident = self._context.incidents.get(str(question["id"]))
         if incident is None:
+            asked = str(question["id"])
+            runs = self._context.runs.values()
+            run = next((r for r in runs if asked in (r.spec.id, r.spec.name)), None)
+            of_run = f" --run {asked}" if run is not None else ""
             raise UsageError(
-                f"no incident has the id {question['id']!r}", "see `middlewatch incidents`"
+                f"no incident has the id {asked!r}", f"see `middlewatch incidents{of_run}`"
             )
         self._context.incidents.acknowledge(incident)
         self._context.save_incident(incident)
@@ -246,7 +250,9 @@ class Handlers:
         run = self._context.find_run(question["run"]).spec.id if question.get("run") else ""
         for_s = float(question["for_s"])
         if not 0 < for_s <= LONGEST_SILENCE_S:
-            raise UsageError("a silence must be longer than 0 and at most 30 days")
+            raise UsageError(
+                "a silence must be longer than 0 and at most 30 days", "like --for 30m, 2h or 1d"
+            )
         made = self._alerter.silence(run, str(question.get("class") or ""), for_s)
         self._context.store.flush()
         return {**made, "until": iso(made["until"])}
@@ -287,7 +293,9 @@ class Handlers:
         if watched.alive:
             if watched.gone_at is not None:
                 raise UsageError(f"how {watched.spec.id} ended is still read", "try again in 20 s")
-            raise UsageError(f"{watched.spec.id} is alive", "end it first: middlewatch end RUN")
+            raise UsageError(
+                f"{watched.spec.id} is alive", f"end it first: middlewatch end {watched.spec.id}"
+            )
         self._forget(watched.spec.id, "a person has taken its run off the list")
         self._context.store.flush()
         folder = self._context.state.status_page(watched.spec.id).parent

@@ -337,7 +337,7 @@ class WatchedRun:
             "started_at": iso(self.facts.started_at),
             "ended_at": iso(self.ended_at),
             "exit": self.exit,
-            "now": facts.now_block(history, now),
+            "now": facts.now_block(history, now, moving=self.alive and self.state != "stalled"),
             "curve": facts.curve(history),
             "logs": self.logs.rows(),
             "log_tail": self.logs.tail(),

@@ -176,7 +176,7 @@ class EngineLog(Source):
         self._since, self._count = answer["place"]["ns"], answer["place"]["count"]
         said = self._text.feed_records(records, now)
         if answer["ended"] and not self._start.lives:
-            self._over = True
+            self._over, self.level_at = True, float("inf")
             said += self._text.finish(now)
         count = sum(len(text) for _, text in records)
         beat = not 0 <= now - self._beat_at < BEAT_S
@@ -184,11 +184,11 @@ class EngineLog(Source):
 
     def _lost(self, answer: dict[str, Any]) -> None:
         """Raises what an answer without records means; a child that is new is asked once more."""
-        self.level_at = float("inf")  # nothing will come, as far as is known
+        self.level_at = self._asked_at  # nothing more is to be had now
         for kind in ("late", "absent", "refused", "gone", "error"):
             words = str(answer.get(kind, ""))
             if kind == "gone" and words:
-                self._over = True
+                self._over, self.level_at = True, float("inf")
             elif any(part in words for part in NO_DRIVER_TEXT):
                 raise Unsupported(f"no log is kept: {words}")
             elif words:

@@ -46,9 +46,13 @@ def make_private(folder: Path) -> None:
         if os.path.lexists(one):
             break
         missing.append(one)
-    for one in reversed(missing):
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(one, FOLDER_MODE)
+    before = os.umask(0o777 - FOLDER_MODE)  # one that its owner cannot enter holds no other
+    try:
+        for one in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(one, FOLDER_MODE)
+    finally:
+        os.umask(before)
     # What was there is given the mode only where it is asked for, not the folders above it.
     for one in {folder, *missing}:
         fd = os.open(one, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

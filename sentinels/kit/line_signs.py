@@ -28,3 +28,11 @@ class LineSigns(NamedTuple):
     instead_since: float = 0.0
     instead_of: str = ""
     """The line that came before in its place, as it came first; once it has come again, as it came then."""
+    row: int = 0
+    """Complaints of one shape that count on, one after the other: ``skipping batch 7``, ``skipping batch 8``."""
+    row_reports: int = 0
+    """Reports with values since the first of them."""
+    row_since: float = 0.0
+    row_at: float = 0.0
+    row_text: str = ""
+    """The newest of them."""

@@ -75,6 +75,7 @@ def test_a_drill(box: Any, receiver: Any, tmp: Path, trouble: str) -> None:
     assert push.title == report["title"]
     assert push.body.startswith("This is a drill: ")
     assert "First step: " in push.body
+    assert "loss_" not in push.body.partition("First step: ")[0], "no second trouble of the loss"
     box.until(lambda: nothing_is_left(tmp), "a clean box")
 
 

@@ -26,6 +26,12 @@ def steps(first, last):
     for step in range(first, last):
         print(f"step {step} loss {3 / step:.4f}", flush=True)
         time.sleep(0.1)
+
+def wait_for(name):
+    step = 0
+    while not os.path.exists(name):
+        step += 1
+        steps(step, step + 1)
 """
 
 
@@ -53,7 +59,7 @@ def test_a_folder_made_later_and_one_that_the_log_names(box: Any) -> None:
     process = start(
         box,
         f"""
-steps(1, 20)
+wait_for("watched")
 save("outputs/day/hour/checkpoints/last.safetensors")
 steps(20, 40)
 save("{far}/20.blob")
@@ -63,6 +69,7 @@ steps(40, 100000)
     )
     run = watch(box, process, "gpt")
     assert box.status(run)["checkpoint_dirs"] == []
+    (box.root / "work" / "watched").touch()
     box.until(
         lambda: (
             paths(box, run, box.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import sqlite3
@@ -20,10 +21,9 @@ def test_documents_that_cannot_be_read_are_left_out(box: Any, program: Program) 
     run = box.run(*program("trainer"), "none", name="gpt")
     box.steps(5)
     box.command("stop")
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         for kind, doc in (("run", {}), ("incident", {"id": "x"}), ("message", {"id": 1})):
             db.execute("insert into docs values (?, 'bad', 0, ?)", (kind, json.dumps(doc)))
-    db.close()
     box.command("start")
     before = box.status(run)["now"]["step"]
     box.steps(before + 5, run=run)
@@ -35,7 +35,7 @@ def test_documents_that_cannot_be_read_are_left_out(box: Any, program: Program) 
     box.command("start")
     box.steps(before + 10, run=run)
     assert box.log().count("of the store is not usable") == 3, "they are not met again"
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         kept = db.execute("select kind from docs where id = 'bad' order by kind").fetchall()
     assert kept == [("unread incident",), ("unread message",), ("unread run",)]
 
@@ -58,7 +58,7 @@ def test_documents_that_are_wrong_in_one_place_harm_no_other(box: Any, program: 
     """Whatever is wrong with sixty documents: the daemon lives, and the others are watched."""
     old_state.lay_down(box.root)
     chance = random.Random(7)
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         rows = db.execute("select kind, id, doc from docs").fetchall()
         silence = json.dumps({"run": "other", "class": "hang", "until": time.time() + 1e6})
         for kind, doc_id, text in [*rows, ("silence", "s", silence)]:
@@ -67,7 +67,6 @@ def test_documents_that_are_wrong_in_one_place_harm_no_other(box: Any, program: 
                 row = (kind, doc_id if kind == "box" else f"{doc_id}-{number}", 0.0, bad)
                 db.execute("insert or replace into docs values (?, ?, ?, ?)", row)
         db.execute("insert into docs values ('incident', 'torn', 0, '{\"id\": ')")
-    db.close()
     run = box.run(*program("trainer"), "nan", "--at", "20", "--sleep", "0.05", name="fine")
     box.push(lambda p: "] fine on " in p.title)
     names = {r["run"] for r in box.ask("runs")}
@@ -89,21 +88,20 @@ def test_documents_that_are_wrong_in_one_place_harm_no_other(box: Any, program: 
 )
 def test_a_store_of_another_release_is_set_aside_and_kept(change: str, box: Any) -> None:
     old_state.lay_down(box.root)
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         db.executescript(change)
-    db.close()
     box.command("start")
     push = box.push(lambda p: "has lost its memory" in p.title)
     (aside,) = box.state.glob("*.damaged*")
     assert str(aside) in push.body
-    with sqlite3.connect(aside) as db:
+    with contextlib.closing(sqlite3.connect(aside)) as db, db:
         assert db.execute("select count(*) from docs").fetchone()[0] >= 4
 
 
 def test_the_columns_of_the_store_may_stand_in_any_order(box: Any) -> None:
     """As after a change of the table by a later release that kept its version."""
     old_state.lay_down(box.root)
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         db.executescript(
             "drop view runs; drop view incidents; drop view outbox;"
             "create table other (doc text not null, note text default '', id text not null,"
@@ -111,11 +109,10 @@ def test_the_columns_of_the_store_may_stand_in_any_order(box: Any) -> None:
             "insert into other (kind, id, at, doc) select kind, id, at, doc from docs;"
             "drop table docs; alter table other rename to docs;"
         )
-    db.close()
     box.command("start")
     assert [r["run"] for r in box.ask("runs")] == [old_state.RUN]
     box.command("stop")
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         (doc,) = db.execute("select doc from docs where kind = 'run'").fetchone()
         assert json.loads(doc)["spec"]["id"] == old_state.RUN
         assert db.execute("pragma user_version").fetchone() == (1,)
@@ -127,11 +124,10 @@ def test_an_incident_of_a_class_that_only_a_newer_release_knows_is_left_out(
     run = box.run(*program("trainer"), "crash", "--at", "5", "--sleep", "0.01", name="gpt")
     box.until(lambda: box.ask("incidents", all=True), 30)
     box.command("stop")
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         (told,) = db.execute("select doc from docs where kind = 'incident'").fetchone()
         doc = json.loads(told) | {"id": "new", "trouble": "trouble_of_tomorrow"}
         db.execute("insert into docs values ('incident', 'new', 0, ?)", (json.dumps(doc),))
-    db.close()
     box.command("start")
     assert "incident new of the store is not usable" in box.log()
     assert "trouble_of_tomorrow" in box.log()
@@ -154,12 +150,11 @@ def test_what_ended_a_week_ago_is_forgotten(box: Any, program: Program) -> None:
     run = box.run(*program("trainer"), "crash", "--at", "5", "--sleep", "0.01", name="gpt")
     box.until(lambda: box.status(run)["ended_at"])
     box.command("stop")
-    with sqlite3.connect(box.state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(box.state / "middlewatch.sqlite")) as db, db:
         (text,) = db.execute("select doc from docs where kind = 'run'").fetchone()
         doc = json.loads(text)
         doc["ended_at"] -= 8 * 86400
         db.execute("update docs set doc = ? where kind = 'run'", (json.dumps(doc),))
-    db.close()
     box.command("start")
     box.until(lambda: box.ask("runs") == [], "the run is forgotten")
     assert box.ask("incidents") == []

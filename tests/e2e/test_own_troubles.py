@@ -60,6 +60,13 @@ class Runs:
         about = re.compile(rf"\] [^:]*\b{name}\b[^:]* on ")
         return [p for p in self.box.receiver.pushes if about.search(p.title)]
 
+    def since(self, push: Any) -> float:
+        """The onset of the incident that a push is about, in epoch seconds."""
+        assert sum(line.startswith("Since ") for line in push.body.splitlines()) == 1
+        (incident,) = re.findall(r"middlewatch explain (\w+)", push.body)
+        (one,) = [i for i in self.box.ask("incidents", all=True) if i["id"] == incident]
+        return datetime.fromisoformat(one["since"]).timestamp()
+
     def classes(self, name: str) -> set[str]:
         incidents = self.box.ask("incidents", all=True)
         return {i["class"] for i in incidents if self.ids[name] in i["runs"]}
@@ -68,12 +75,6 @@ class Runs:
 @pytest.fixture
 def runs(box: Any, program: Program) -> Runs:
     return Runs(box, program("twelve"))
-
-
-def since(push: Any) -> float:
-    """The onset that a push names, in epoch seconds."""
-    (line,) = [one for one in push.body.splitlines() if one.startswith("Since ")]
-    return datetime.fromisoformat(line.removeprefix("Since ").replace("Z", "+00:00")).timestamp()
 
 
 @pytest.mark.system
@@ -98,7 +99,7 @@ def test_one_fills_its_own_mount_and_others_have_other_troubles(
     ):
         push = box.push(lambda p, name=name: f"] {name} on " in p.title, f"the push of {name}")
         assert words in f"{push.title}\n{push.body}", (push.title, push.body)
-        assert since(push) >= runs.began[name] - 1.5, "its own onset"
+        assert runs.since(push) >= runs.began[name] - 1.5, "its own onset"
         assert str(runs.out(name)) in push.body, "its own checkpoint"
     time.sleep(5)  # nothing is corrected afterwards
     assert runs.classes("inodes") <= {"inode_exhausted", "disk_full"}
@@ -188,8 +189,8 @@ def test_twelve_runs_with_twelve_troubles_and_one_of_the_box(
             continue
         box.until(lambda name=name, c=classes: runs.classes(name) & c, f"the trouble of {name}")
         push = box.push(lambda p, name=name: f"] {name} on " in p.title, f"the push of {name}")
-        assert since(push) >= runs.began[name] - 1.5, (name, push.body)
-        assert since(push) <= push.at, (name, push.body)
+        assert runs.since(push) >= runs.began[name] - 1.5, (name, push.body)
+        assert runs.since(push) <= push.at, (name, push.body)
         assert str(runs.out(name)) in push.body, (name, push.body)
         others = [other for other in wanted if other != name]
         assert not [o for o in others if str(runs.out(o)) in push.body], (name, push.body)

@@ -7,6 +7,7 @@ a box without a GPU, one alert that was sent); paths and the identity of the box
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -25,9 +26,8 @@ def lay_down(root: Path) -> Path:
     log = state / "runs" / RUN / "output.log"
     log.parent.mkdir(parents=True)
     log.write_bytes((DATA / "output.log").read_bytes())
-    with sqlite3.connect(state / "middlewatch.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(state / "middlewatch.sqlite")) as db, db:
         db.executescript((DATA / "middlewatch.sql").read_text().replace("/data/run", str(root)))
-    db.close()
     return state
 
 

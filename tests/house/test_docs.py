@@ -53,6 +53,9 @@ from middlewatch.sentinels.kit import (
 from middlewatch.sentinels.kit.classes import CLASSES, Group
 from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, HandbookPage
 
+sys.path.insert(0, str(Path(__file__).parent))
+from man_page import man_page  # type: ignore[import-not-found]
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -380,6 +383,7 @@ def generated() -> dict[Path, str]:
     found = {folder / f"{name}.md": class_page(e) for name, e in BOOK.items()}
     found |= {folder / "rules" / f"{name}.md": rule_page(e) for name, e in RULES.items()}
     found[folder / "index.md"] = handbook_index()
+    found[DOCS.parent / "src" / "man" / "middlewatch.1"] = man_page()
     for path in (ROOT / "README.md", *DOCS.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if BLOCK.search(text):
@@ -479,6 +483,7 @@ def test_commands_page_tells_when_each_command_answers_1() -> None:
         "alert",
         "watch",
         "drill",
+        "setup",
     }
     assert bad <= set(re.findall(r"`(\w+)`", told))
 
@@ -559,9 +564,9 @@ def test_architecture_page_names_every_room_and_part() -> None:
 
 
 FIGURES = (
-    ("docs/first-watch.md", f"at most {outbox.WARNINGS_A_DAY} a day"),
-    ("docs/first-watch.md", f"for {number_word(outbox.GIVE_UP_S / 86400)} days"),
-    ("docs/first-watch.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
+    ("docs/phone.md", f"at most {outbox.WARNINGS_A_DAY} a day"),
+    ("docs/phone.md", f"for {number_word(outbox.GIVE_UP_S / 86400)} days"),
+    ("docs/phone.md", f"within {number_word(causes.JOIN_S / 60)} minutes"),
     (
         "docs/decisions/0007-warnings-are-pushed-with-a-budget.md",
         f"At most {outbox.WARNINGS_A_DAY} ",
@@ -641,7 +646,7 @@ def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_alert_urls_shown_are_known_to_apprise() -> None:
     import apprise  # half a second, for this test only
 
-    page = text_of("docs/first-watch.md")
+    page = text_of("docs/phone.md")
     urls = re.findall(r"`([a-z]+://[^`]+)`", page) + re.findall(
         r'^  "(\w+://[^"]+)"', page, re.MULTILINE
     )

@@ -58,6 +58,14 @@ def test_a_raised_learning_rate_overflows_into_nan() -> None:
     assert all(math.isnan(seen[s]) for s in range(40, 61))
 
 
+def test_a_file_raises_the_learning_rate(tmp_path: Path) -> None:
+    now = tmp_path / "now"
+    train_so = ("--steps", 30, "--raise-lr-when", now)
+    assert all(math.isfinite(loss) for loss in losses(train(*train_so)).values())
+    now.touch()
+    assert math.isnan(losses(train(*train_so))[30])
+
+
 def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TRAINER.parent))
     import random

@@ -127,6 +127,16 @@ def test_an_exception_that_python_has_caught(story: Story) -> None:
     assert story.asks("crash") == []
 
 
+@pytest.mark.parametrize("after", [1, 30])
+def test_a_farewell_right_after_an_exception(story: Story, after: int) -> None:
+    """A notebook as a script prints the traceback, says that all is done, and ends with 0."""
+    line = traceback(story.train(30)).line
+    story.end(0, name="python3").wait(3)
+    words = LastWords("All done!", line=line + after, farewell="end", said="All done!")
+    found = story.asks("crash", last_words={story.file: words})
+    assert [finding.severity for finding in found] == [Severity.WARNING] * (after == 1)
+
+
 @pytest.mark.parametrize("status", [1, None])
 def test_one_below_a_shell_that_ends_with_0(story: Story, status: int | None) -> None:
     traceback(story.train(30)).end(status, main=False, pid=300, name="python3")
@@ -255,7 +265,9 @@ def test_an_error_after_which_nothing_happens(story: Story) -> None:
         Severity.CRITICAL,
         "error",
     )
-    assert finding.summary.endswith("no step since 31 s; its process is still alive")
+    assert finding.summary.endswith(
+        "; the run hangs: no step since 31 s, its process is still alive"
+    )
 
 
 def test_a_log_alone_knows_of_no_process(story: Story) -> None:
@@ -529,3 +541,14 @@ def test_a_slice_of_time_with_a_status_of_its_own(story: Story, *, saves: bool) 
         story.wait(1).saved()
     finding = crash(story.end(85).wait(3))
     assert finding.details.get("requeued", False) is saves
+
+
+def test_a_line_that_is_read_after_the_end_is_explained_by_its_own_rule_first(story: Story) -> None:
+    """On a busy box the end is seen before the line that says why."""
+    story.train(30).end(1).wait(1.5)
+    story.says("disk_full", "OSError: [Errno 28] No space left on device", exception="OSError")
+    assert story.wait(1.9).asks("crash") == []
+    assert story.asks("disk_full") == []
+    story.wait(0.2)
+    assert [f.trouble for f in story.asks("disk_full")] == ["disk_full"]
+    assert [f.trouble for f in story.asks("crash")] == ["python_exception"]

@@ -188,6 +188,7 @@ class Box:
 
     def _judge(self, now: float) -> None:
         watched = self.watched
+        watched.take_end()
         fresh, watched.fresh = watched.fresh, set()
         view = watched.view(now)
         for change in self.engine.judge(RUN, view, fresh, tick=True, line=self._line):

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scripts.sources import copy_sources
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "daemon", "sentinels", "tui")
 PACKAGES = "systemd,systemd-sysv,dbus,python3"
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap"}
 BUILD_S, BOOT_S = 600.0, 150.0
@@ -161,13 +161,7 @@ def entries(text: str, suffix: str) -> Iterator[tuple[str, list[str], list[str]]
 def installed(folder: Path) -> Path:
     """The package, installed by pip from a copy: setuptools leaves folders where it builds."""
     source, site = folder / "source", folder / "site"
-    source.mkdir()
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, source / name)
+    copy_sources(source)
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     command += ["--no-deps", "--no-build-isolation", "--target", str(site), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

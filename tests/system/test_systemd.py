@@ -67,3 +67,15 @@ def test_the_service_lives_through_what_happens_to_a_box(
     print(report["figures"])
     problems = [f"{step['step']}\n{step['problem']}" for step in report["steps"] if step["problem"]]
     assert problems == [], "\n".join([*problems, "The journal:", report["journal"]])
+
+
+@pytest.mark.slow
+def test_setup_has_the_watch_start_with_the_box(machine: Machine, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    said = machine.run(Path(__file__).with_name("setup_in_guest.py"), shared, {})
+    assert (shared / "report.json").exists(), said
+    report = json.loads((shared / "report.json").read_text())
+    journal = report.pop("journal")
+    problems = [f"{step}\n{problem}" for step, problem in report.items() if problem]
+    assert problems == [], "\n".join([*problems, "The journal:", journal])

@@ -135,7 +135,7 @@ def given(path: str, paths: Sequence[str] = ()) -> Python:
     """
     python = Python(str(Path(path).absolute()), "given", environment(os.environ))
     if not os.access(python.path, os.X_OK) or os.path.isdir(python.path):
-        raise UsageError(f"{path} is not a program")
+        raise UsageError(f"{path} is not a program", "name a Python: --python $(which python)")
     if os.geteuid() != 0:
         return python
     try:

@@ -100,11 +100,23 @@ def check_file(path: str) -> FileVerdict:
             return FileVerdict("unverifiable", str(error) or "out of memory", guess)
 
 
+def instead_of(head: bytes) -> str:
+    """What a download has put in the place of a checkpoint, by the first bytes; empty for anything else."""
+    start = head.lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "it is a web page (an error of the server?), no checkpoint: fetch it again"
+    if start.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "it is a pointer of Git LFS, no checkpoint: git lfs pull"
+    return ""
+
+
 def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: str) -> FileVerdict:
     if kind == "empty":
         return FileVerdict("corrupt", "the file is empty", guess)
     if kind == "zeroes":
         return FileVerdict("corrupt", ZEROES, guess)
+    if text := instead_of(peek.read_up_to(0, 256)):
+        return FileVerdict("corrupt", text, guess)
     if path.endswith(".distcp"):
         said = "a part of a distributed checkpoint: check the folder that it lies in"
         return FileVerdict("unverifiable", said, "dcp")

@@ -101,6 +101,7 @@ MEMORY: tuple[Signature, ...] = (
         r"|(?:^|: |an instance of ')std::bad_alloc\b"
         r"|DefaultCPUAllocator: (?:not enough memory|can't allocate memory)"
         r"|\[WinError 1455\]"
+        r"|^memory allocation of \d+ bytes failed"
         r"|\[Errno 12\] (?:Cannot allocate memory|Not enough space)"
         r"|\bUnable to allocate [\d.]+ [KMGTP]iB for an array"
         r"|^(?:Exception in thread \"[^\"]{0,200}\" |Caused by: )?java\.lang\.OutOfMemoryError"
@@ -108,7 +109,7 @@ MEMORY: tuple[Signature, ...] = (
         r"|\bcannot allocate vector of size"
         r"|fatal error: (?:runtime: )?out of memory$"
         r"|^(?:ERROR: )?OutOfMemoryError\(\)$",
-        source="cpython, numpy _exceptions.py, libstdc++, c10/core/impl/alloc_cpu.cpp, Windows, the JVM, V8, R, Go, Julia",
+        source="cpython, numpy _exceptions.py, libstdc++, Rust alloc.rs, c10/core/impl/alloc_cpu.cpp, Windows, the JVM, V8, R, Go, Julia",
     ),
     Signature(  # pytorch
         "dataloader-worker",

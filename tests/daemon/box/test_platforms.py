@@ -167,7 +167,8 @@ def test_garbage_is_no_platform(
 @pytest.mark.parametrize(("key", "fact"), facts_of_all().items())
 def test_the_facts_are_whole(key: str, fact: dict[str, object]) -> None:
     assert fact["role"] in ROLES
-    assert set(fact) <= {"name", "role", "sure", "strong", "better", "spot", "ends_h", "place"}
+    known = {"name", "role", "sure", "strong", "better", "spot", "ends_h", "start", "place"}
+    assert set(fact) <= known
     kinds = {"env", "file", "mount", "host", "program", "cgroup", "dmi"}
     for strength in ("sure", "strong"):
         marks = fact.get(strength, {})

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import pickletools
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,13 @@ def test_a_class_that_pickletools_cannot_read_is_no_damage() -> None:
         assert pickle_walk.walk(pickle.dumps(kind(), 4)).globals == (f"{__name__}.Netz\u00e9",)
     finally:
         del globals()[kind.__name__]
-    with pytest.raises(TooLong, match="not followed"):
-        pickle_walk.walk(data)
+    try:
+        list(pickletools.genops(data))
+    except UnicodeDecodeError:  # until Python 3.13.4
+        with pytest.raises(TooLong, match="not followed"):
+            pickle_walk.walk(data)
+    else:
+        assert pickle_walk.walk(data).globals == (f"{__name__}.Netz\u00e9",)
 
 
 def test_half_of_a_surrogate_pair_does_not_come_through() -> None:

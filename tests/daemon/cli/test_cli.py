@@ -71,7 +71,8 @@ def test_the_whole_list_is_there() -> None:
     assert set(commands()) == {
         "daemon", "start", "stop", "run", "watch", "runs", "status", "incidents", "ack",
         "silence", "checkpoints", "verify", "replay", "audit", "explain", "alert", "tui", "config",
-        "drill", "resume", "prune", "mirror", "doctor", "logs", "end", "forget", "help",
+        "drill", "resume", "prune", "mirror", "doctor", "logs", "end", "forget", "help", "setup",
+        "completion",
     }  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def test_the_index_is_by_topic_and_names_every_page(say: Any) -> None:
 def test_a_slip_of_the_finger(say: Any, word: str, near: str) -> None:
     status, told, complaint = say(word)
     assert (status, told) == (2, "")
-    assert f"nearest: {near}" in complaint
+    assert f"did you mean {near}" in complaint
 
 
 @pytest.mark.parametrize("word", ["qqqqqq", "../../qqqqqq", "", "8d516f", "\x1b[31m"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import fcntl
 import gzip
 import io
 import json
@@ -412,15 +413,17 @@ def test_the_bar_fits(width: int, total: int, name: str) -> None:
 
 def test_a_slow_reading_shows_a_bar_on_the_terminal_and_erases_it() -> None:
     read, write = os.pipe()
+    page = fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
     text = (course() + OOM).encode()
+    assert len(text) > 6 * page
 
     def trickle() -> None:
-        with contextlib.suppress(BrokenPipeError), os.fdopen(write, "wb") as pipe:
-            for at in range(0, 12_000, 1000):  # nearly five seconds, however late it is read
-                pipe.write(text[at : at + 1000])
-                pipe.flush()
-                time.sleep(0.4)
-            pipe.write(text[12_000:])
+        # The pipe holds one piece: however late it is read, four more come after that, slowly.
+        with contextlib.suppress(BrokenPipeError), os.fdopen(write, "wb", 0) as pipe:
+            for at in range(0, 6 * page, page):
+                pipe.write(text[at : at + page])
+                time.sleep(0.8)
+            pipe.write(text[6 * page :])
 
     pid = os.fork()
     if not pid:  # the writer; a thread would share the reader's end of the pipe

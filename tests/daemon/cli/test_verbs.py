@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from ...fakes.talk import Talk
+
 COMMAND = [sys.executable, "-m", "middlewatch.daemon"]
 TRAIN = """
 import itertools, time
@@ -196,10 +198,24 @@ def test_a_phone_that_is_set_later_is_called(tmp_path: Path, phone: Phone) -> No
         box.say("stop")
 
 
+def test_a_url_need_not_stand_on_a_command_line(tmp_path: Path, phone: Phone) -> None:
+    box = Box(tmp_path)
+    words = [*COMMAND, "alert", "add", "-"]
+    subprocess.run(words, input=f"{phone.url}\n", text=True, env=box.env, check=True, timeout=300)
+    kept = tmp_path / "state" / "alert_urls"
+    assert kept.read_text() == f"{phone.url}\n"
+    talk = Talk([*COMMAND, "alert", "add"], box.env, cwd=tmp_path)
+    talk.answers(("URL (is not shown)", f"{phone.url}2"))
+    status, shown = talk.ends()
+    assert (status, "secret" in shown) == (0, False)
+    assert kept.read_text() == f"{phone.url}\n{phone.url}2\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("add",),
+        ("add", "-"),
         ("add", "foo://bar"),
         ("add", "no-url"),
         ("remove", "abc"),
@@ -261,7 +277,7 @@ def test_what_is_named_later_is_followed_as_well(tmp_path: Path) -> None:
     "words",
     [
         ("bash", "-c", "OMP_NUM_THREADS=1 python train.py"),
-        (sys.executable, "-m", "train.py"),
+        (sys.executable, "-m", "timeit"),
         ("bash", "-x", "run.sh"),
         ("env", "python", "elsewhere.py"),
     ],

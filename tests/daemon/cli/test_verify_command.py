@@ -174,7 +174,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
     ("words", "why"),
     [
         (("--deep", "--level", "finite"), "leave --level out"),
-        (("--python", "/bin/true"), "needs --deep"),
+        (("--python", "/bin/true"), "add --deep"),
         (("--deep", "--python", "/nowhere"), "/nowhere is not a program"),
         (("--deep", "--python", "/bin/true"), "not a python 3.8 or later with torch"),
         (("--level", "load"), "there is no 'load'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from middlewatch.daemon.judge.history import BoxHistory, RunHistory
@@ -9,11 +11,11 @@ from middlewatch.daemon.judge.proof import by_history, by_words
 from middlewatch.sentinels.kit import RunFacts, Step
 
 
-def told(name: str, values: list[float], *, grows: bool = True) -> str:
+def told(name: str, values: list[float], *, grows: bool = True, other: bool = False) -> str:
     history = RunHistory(RunFacts("r", 0.0, 0.0), BoxHistory(), live=True)
     for n, value in enumerate(values, 1):
         history.add(Step(float(n), float(n if grows else 1), {name: value}, line=n))
-    return by_history(history, 0.0, called_other=False)
+    return by_history(history, 0.0, called_other=other)
 
 
 FALLING = [1.0 / n for n in range(1, 31)]
@@ -36,6 +38,13 @@ def test_a_measure_of_any_name_that_falls_is_learnt() -> None:
 )
 def test_what_is_no_proof(name: str, values: list[float], *, grows: bool) -> None:
     assert told(name, values, grows=grows) == ""
+
+
+def test_one_that_is_called_an_inference_trains_if_its_loss_falls() -> None:
+    assert told("train_loss", FALLING, other=True) == "train_loss falls over its numbered steps"
+    batches = [2.0 + 0.9 * math.sin(7 * n) for n in range(60)]
+    assert told("train_loss", batches, other=True) == "", "the batches of a test"
+    assert told("train_loss", [3.0] * 10 + [1.0] * 10 + [2.0] * 10, other=True) == ""
 
 
 def test_who_goes_on_from_a_checkpoint_trains() -> None:

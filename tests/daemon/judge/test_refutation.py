@@ -37,8 +37,10 @@ class Bench:
         return self.engine.judge("run", shown, (), tick=True)
 
 
-def body(change: Change) -> str:
-    return compose(change, "gpt", "box3", None, (), 2000.0).body
+def words(change: Change) -> str:
+    """Of the push: what the title says, the body does not say again."""
+    push = compose(change, "gpt", "box3", None, (), 2000.0)
+    return f"{push.title}\n{push.body}"
 
 
 def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
@@ -50,7 +52,7 @@ def test_an_exit_status_of_0_that_comes_late_refutes_a_silent_end() -> None:
     bench.says = False
     (change,) = bench.tick(known)
     assert (change.kind, bench.incidents.open()) == ("resolved", [])
-    assert "its exit status arrived late: it is 0" in body(change)
+    assert "its exit status arrived late: it is 0" in words(change)
 
 
 def test_an_end_that_is_seen_again_after_a_restart_refutes_nothing() -> None:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from middlewatch.daemon.config.run_spec import RunSpec
-from middlewatch.daemon.launch.discover import FoundRun, attached, describe, discover, unique
+from middlewatch.daemon.launch.discover import FoundRun, attached, describe, discover
 from middlewatch.daemon.launch.start import launch
 from middlewatch.daemon.launch.tmux import attach_tmux
 from middlewatch.daemon.system import procfs
@@ -242,7 +242,7 @@ def test_two_ranks_are_one_run(stage: Stage, tmp_path: Path) -> None:
     assert run.world_size == 2
     assert run.logs == (str(tmp_path / "run.log"),)
     assert run.checkpoint_dirs == (str(tmp_path / "out"),)
-    assert run.name.startswith("pretrain")
+    assert run.name.startswith("test_two_ranks_are_one_run"), "many scripts are called pretrain"
     one_of = run.ranks[1].pid
     assert describe(one_of).pid == main
     assert len(describe(one_of).ranks) == 2
@@ -474,11 +474,6 @@ def test_no_such_pane(tmux: Tmux, tmp_path: Path) -> None:
         attach_tmux("%77", tmp_path / "x.log", str(tmux.socket))
 
 
-def test_names_are_made_unique() -> None:
-    assert unique("a", set()) == "a"
-    assert unique("a", {"a", "a-2"}) == "a-3"
-
-
 @pytest.mark.slow
 def test_a_real_torchrun(stage: Stage, tmp_path: Path) -> None:
     if find_spec("torch") is None:
@@ -505,6 +500,6 @@ def test_a_real_torchrun(stage: Stage, tmp_path: Path) -> None:
     assert run.pid == pids[0]
     assert [rank.rank for rank in run.ranks] == [0, 1]
     assert run.world_size == 2
-    assert run.name.startswith("job")
+    assert run.name.startswith("test_a_real_torchrun"), "many scripts are called job"
     assert run.logs == (str(log),)
     assert run.checkpoint_dirs == (str(tmp_path / "ck"),)

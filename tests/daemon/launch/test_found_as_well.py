@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -237,7 +239,8 @@ def recorded(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     )
     yield program, record
     for one in Processes().descendants(process.pid):
-        subprocess.run(["kill", "-9", str(one.pid)], check=False)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one.pid, signal.SIGKILL)
     process.kill()
     process.wait()
 

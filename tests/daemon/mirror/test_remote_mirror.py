@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from middlewatch.daemon.mirror.copy import Copying
+from middlewatch.daemon.mirror.reach import make, reach
 from middlewatch.daemon.mirror.receipt import RECEIPT, CheckpointGone, MirrorError, job_for
 from middlewatch.daemon.mirror.remote import Outcome
 from middlewatch.daemon.mirror.targets import MirrorTarget, parse
@@ -265,3 +266,27 @@ def test_rsync_and_rclone_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     assert parse("gdrive:ckpts") == MirrorTarget("rclone", "gdrive", "ckpts")
     with pytest.raises(MirrorError, match="names no folder"):
         parse("me@box:")
+
+
+@pytest.mark.slow
+@pytest.mark.system
+def test_a_host_is_asked_before_it_is_configured(host: str, tmp_path: Path) -> None:
+    far = tmp_path / "it's far $HOME"
+    place = parse(f"{host}:{far}")
+    assert reach(place) == "missing"
+    make(place)
+    assert far.is_dir()
+    assert reach(place) == "there"
+    (tmp_path / "file").touch()
+    assert reach(parse(f"{host}:{tmp_path}/file")) == "missing"
+    with pytest.raises(MirrorError, match="mkdir"):
+        make(parse(f"{host}:{tmp_path}/file"))
+    with pytest.raises(MirrorError):
+        reach(parse(f"nobody-{host}:{far}"))
+
+
+@pytest.mark.system
+def test_a_remote_is_asked_before_it_is_configured(remote: str, tmp_path: Path) -> None:
+    assert reach(parse(f"{remote}/not yet")) == "there", "a copy makes its folders"
+    with pytest.raises(MirrorError, match="rclone"):
+        reach(MirrorTarget("rclone", "no-such-remote", "x"))

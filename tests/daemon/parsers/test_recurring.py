@@ -170,3 +170,33 @@ def test_the_usual_lines_of_a_second_evaluation_are_heard() -> None:
         for n in range(6):
             log.prints(f"wrote picture {n}")
     assert log.reader.signs.fresh_at == log.now
+
+
+def test_complaints_that_count_on_are_a_row() -> None:
+    log = Log()
+    for batch in range(40):
+        log.prints(
+            f"skipping batch {batch % 30}: The size of tensor a (32) must match tensor b (31)"
+        )
+        if batch % 30 == 29:
+            log.prints(f"epoch {batch // 30} loss 2.1657 acc 0.457")
+    signs = log.reader.signs
+    assert (signs.row, signs.row_reports) == (40, 1)
+    assert signs.row_text.startswith("skipping batch 9:")
+
+
+def test_a_row_goes_on_over_epochs_in_any_language() -> None:
+    log = Log()
+    for batch in range(100):
+        log.prints(
+            f"эпоха {batch // 40} батч {batch % 40 + 1} пропущен: [Errno 2] No such file: 'u_{batch * 7}.npz'"
+        )
+    assert log.reader.signs.row == 100
+
+
+@pytest.mark.parametrize("gap", [2, 5, 9])
+def test_complaints_with_gaps_are_none(gap: int) -> None:
+    log = Log()
+    for batch in range(0, 40 * gap, gap):
+        log.prints(f"skipping batch {batch}: truncated image")
+    assert log.reader.signs.row == 0

@@ -6,9 +6,11 @@ import struct
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from middlewatch.daemon.parsers import wandb_files
 from middlewatch.daemon.parsers.metric_readers import MetricFileReader, live_reader
 from middlewatch.daemon.parsers.wandb_files import BLOCK_BYTES, HEAD_BYTES, WandbText, holds_wandb
 from middlewatch.sentinels.kit import Step
@@ -73,6 +75,11 @@ def test_damage_never_raises(at: int, other: bytes) -> None:
     text = WandbText()
     text.feed(DATA[:at] + other + DATA[at + len(other) :])
     assert len(text.held) <= len(DATA)
+
+
+@pytest.mark.parametrize("record", [b"\x10\x05", b"\x12\x02\x08\x05"])
+def test_an_integer_where_a_message_belongs_is_left_out(record: bytes) -> None:
+    assert wandb_files._line(record) == []
 
 
 def test_what_is_none_is_damaged() -> None:

@@ -201,7 +201,7 @@ def test_folders_missing_files_and_pipes(tmp_path: Path, monkeypatch: pytest.Mon
         (str(tmp_path), "it is a folder"),
         (str(tmp_path / "none"), "No such file"),
         (str(tmp_path / "pipe"), "nobody writes"),
-        ("bad\0name", "null byte"),
+        ("bad\0name", "embedded null"),  # "byte" until Python 3.12, then "character"
     ):
         with pytest.raises(UsageError, match=words):
             open_log(name)

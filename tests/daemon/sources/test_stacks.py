@@ -141,6 +141,11 @@ def process(pid: int, **fields: Any) -> dict[str, Any]:
 
 def test_a_lock(source: Stacks) -> None:
     with started(LOCK) as running:
+        deadline = time.monotonic() + PATIENCE_S
+        stat = Path(f"/proc/{running.pid}/stat")
+        while stat.read_text().rpartition(")")[2].split()[0] != "S":  # it waits, also on a busy box
+            assert time.monotonic() < deadline, "it never waited"
+            time.sleep(0.01)
         (stack,) = looks(source, running.pid, rank=3)
     assert (stack.pid, stack.rank) == (running.pid, 3)
     assert stack.frames[0] == "train_step (<string>:7)"
