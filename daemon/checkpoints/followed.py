@@ -370,10 +370,8 @@ def _members(
     except OSError:
         return
     if names.has_family(place.path):
-        folder = place.path.rpartition("/")[0]
-        for part in recognise.parts(folder or "/", deepest=0, leads_far=leads_far):
-            if names.in_family(place.path, part.base):
-                yield part.base, part.stat
+        for part in recognise.family(place.path, leads_far):
+            yield part.base, part.stat
 
 
 def number(value: object) -> float | None:

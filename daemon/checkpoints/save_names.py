@@ -97,7 +97,8 @@ class SaveNames:
             yield from (place for e in files for place in _named(learnt, e))
             return
         among_data = self._among_data(path)
-        there = {e.name for e in files}
+        data = (e.name for e in files if names.TENSORFLOW_DATA.match(e.name))
+        there = {key for name in data for key in names.member_of(name)}
         for entry in files:
             name = entry.name
             called_so = names.is_checkpoint_file(name) or names.is_leftover_checkpoint(name)
@@ -110,11 +111,9 @@ class SaveNames:
 
     def _is_one(self, entry: os.DirEntry[str], there: Container[str]) -> bool:
         """Whether a file whose name says too little is a checkpoint: by the files beside it, else by its
-        first bytes, which are read once."""
+        first bytes, which are read once. ``there``: the families of the files beside it."""
         if entry.name.endswith(names.TENSORFLOW):
-            return f"{entry.name[: -len(names.TENSORFLOW)]}.data-00000-of-00001" in there or any(
-                names.in_family(entry.path, other) for other in _some(there)
-            )
+            return names.family_of(entry.name) in there
         shape = names.series(entry.path)
         if shape in self._models:
             return True
@@ -159,10 +158,6 @@ class SaveNames:
             target == root or target.startswith(root + "/")
             for root in map(os.path.realpath, self._roots)
         )
-
-
-def _some(there: Container[str]) -> Iterable[str]:
-    return there if isinstance(there, set) else ()
 
 
 def _counts(learnt: SaveFolder, name: str) -> bool:

@@ -60,6 +60,10 @@ verified as well."""
 WRITER_PATIENCE_S = 600.0
 """Seconds without a change before damage is reported although a process holds a file open for
 writing."""
+LEARNED_PATIENCE_S = 7 * 86400.0
+"""Seconds for which a run that goes on is given the benefit of the doubt when only its earlier saves say that a
+part is missing: it may have been told to save less from now on. The next save tells, or the end of the run.
+Our choice: longer than any run saves nothing."""
 _MOST_FAILURES = 3
 """Verifiers that may die while checking one checkpoint before it is called ``unverifiable``."""
 LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0
@@ -354,6 +358,8 @@ class CheckpointDir(Source):
                 patience = WRITER_PATIENCE_S
             elif self.writer_gone and alone:
                 patience = GONE_STILL_S
+            elif answer.get("learned") and not self.writer_gone:
+                patience = LEARNED_PATIENCE_S
             still_s = abs(now - followed.changed_at)
             if still_s < patience:
                 followed.ask_at = now + min(patience - still_s, max(5.0, still_s))

@@ -266,15 +266,33 @@ def has_family(path: str) -> bool:
 def in_family(path: str, base: str) -> bool:
     """Whether a file of the same folder, called ``base``, belongs to the checkpoint ``path``: its
     shards, the data of a TensorFlow index, the data that ONNX keeps outside."""
-    name = path.rpartition("/")[2]
+    family = family_of(path.rpartition("/")[2])
+    return family is not None and family in member_of(base)
+
+
+def family_of(name: str) -> str | None:
+    """A word for all files of the checkpoint ``name`` that has several; ``None`` for one of a single file."""
     stem = index_stem(name)
     if stem is not None:
-        return base.startswith(stem) and shard(base) is not None
+        return f"shards {stem.rstrip('-_.')}"
     if name.endswith(TENSORFLOW):
-        found = TENSORFLOW_DATA.match(base)
-        stem = name[: -len(TENSORFLOW)]
-        return base == f"{stem}.meta" or (found is not None and found["stem"] == stem)
-    return name.endswith(".onnx") and base in (f"{name}.data", f"{name}_data")
+        return f"tensorflow {name[: -len(TENSORFLOW)]}"
+    return f"onnx {name}" if name.endswith(".onnx") else None
+
+
+def member_of(base: str) -> tuple[str, ...]:
+    """The families that a file belongs to by its name; the file that describes them is not meant."""
+    part = shard(base)
+    if part is not None:
+        return (f"shards {part.stem.rstrip('-_.')}",)
+    found = TENSORFLOW_DATA.match(base)
+    if found is not None:
+        return (f"tensorflow {found['stem']}",)
+    if base.endswith(".meta"):
+        return (f"tensorflow {base.removesuffix('.meta')}",)
+    if base.endswith((".onnx.data", ".onnx_data")):
+        return (f"onnx {base[: -len('.data')]}",)
+    return ()
 
 
 def step_of(name: str) -> float | None:

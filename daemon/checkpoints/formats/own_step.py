@@ -12,6 +12,7 @@ from .pickle_walk import number
 What = Literal["counter", "optimizer", "scheduler"]
 _COUNTERS = ("global_step", "global_steps", "iteration", "iter_num", "step_count", "step")
 _MOST = 32
+_SAMPLES = 8
 
 
 class OwnStep(NamedTuple):
@@ -26,10 +27,10 @@ def own_step_of(found: torch_tensors.Torch) -> OwnStep | None:
     root = found.root
     if not isinstance(root, dict):
         return None
-    for state in _optimizers(root):
-        at = _value(found, state.get("step"))
-        if at is not None:
-            return OwnStep("optimizer", at)
+    steps = [_value(found, state.get("step")) for state in _optimizers(root)]
+    turned = [at for at in steps if at is not None]
+    if turned:
+        return OwnStep("optimizer", max(turned))
     for name in _COUNTERS:
         at = _value(found, root.get(name))
         if at is not None:
@@ -39,14 +40,16 @@ def own_step_of(found: torch_tensors.Torch) -> OwnStep | None:
 
 
 def _optimizers(root: dict[object, object]) -> Iterator[dict[object, object]]:
-    """The state of a parameter of every optimizer in a file."""
+    """The states of some parameters of every optimizer in a file: one of them may be frozen."""
     inside = [
         v for k, v in root.items() if isinstance(k, str) and "optim" in k and isinstance(v, dict)
     ]
     for one in (root, *inside[:_MOST]):
         states = one.get("state")
         if isinstance(states, dict):
-            for state in list(states.values())[:1]:
+            every = list(states.values())
+            for number in {len(every) * n // _SAMPLES for n in range(_SAMPLES)}:
+                state = every[number] if every else None
                 if isinstance(state, dict):
                     yield state
 

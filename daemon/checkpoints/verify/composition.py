@@ -44,10 +44,8 @@ def _files(path: str) -> Iterator[str]:
             if not names.is_leftover(part.base):
                 yield part.name
     elif names.has_family(path):
-        folder = path.rpartition("/")[0]
-        for part in recognise.parts(folder or "/", deepest=0):
-            if names.in_family(path, part.base):
-                yield part.base
+        for part in recognise.family(path):
+            yield part.base
 
 
 def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
         "parts": _parts(path, verdict),
         "digest": None,
     }
+    if verdict.learned:
+        found["learned"] = True
     if level in READS and verdict.state in ("ok", "unverifiable"):
         read = _read(path, level, verdict.detail, progress)
         # Of what nobody can judge the digest is taken, so that rot is noticed later.

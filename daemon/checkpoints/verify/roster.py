@@ -2,11 +2,14 @@
 
 The saves before it are the folders beside it whose names differ only in smaller numbers. What they had and
 this one has not is missing, whatever trainer wrote it. A save after it that lacks the same shows that the
-trainer leaves it out from then on.
+trainer leaves it out from then on; until there is one, the verdict is ``learned``: while the run goes on
+nobody is told yet, as it may have been resumed to save less. Fewer files of the kind of which each rank writes
+one are no loss where the first ranks are all there.
 """
 
 from __future__ import annotations
 
+import bisect
 import functools
 import os
 import re
@@ -60,8 +63,10 @@ def beside(path: str) -> Beside:
         there = _folders(parent, os.stat(parent).st_mtime_ns).get(_shape(name), ())
     except OSError:
         return Beside()
-    earlier = [n for n in there if n[0] < numbers][-_BEFORE:]
-    later = next((n for n in there if n[0] > numbers), None)
+    place = bisect.bisect_left(there, (numbers, ""))
+    earlier = there[max(0, place - _BEFORE) : place]
+    after_place = bisect.bisect_right(there, numbers, key=lambda n: n[0])
+    later = there[after_place] if after_place < len(there) else None
     before = [found for _, n in reversed(earlier) if (found := _save(f"{parent}/{n}")).files]
     after = _save(f"{parent}/{later[1]}") if later else None
     return Beside(tuple(before), after if after and after.files else None)
@@ -121,6 +126,7 @@ def missing(files: Sequence[Part], around: Beside) -> FolderVerdict:
     if not around.before or not files:
         return FolderVerdict("ok")
     mine = by_pattern(files)
+    remark = ""
     last, older = around.before[0], around.before[1:]
     for pattern, parts in sorted(last.by_pattern.items()):
         base = pattern.rpartition("/")[2]
@@ -140,8 +146,28 @@ def missing(files: Sequence[Part], around: Beside) -> FolderVerdict:
         if around.after is not None and len(around.after.by_pattern.get(pattern, ())) <= len(here):
             continue
         gone = _first_gone(parts, here)
-        return FolderVerdict("incomplete", f"{gone} is missing, which {last.name} has")
-    return FolderVerdict("ok")
+        if here and _fewer_ranks(mine, last):
+            remark = remark or f"{gone} is not in it, which {last.name} has: fewer ranks?"
+            continue
+        said = f"{gone} is missing, which {last.name} has"
+        return FolderVerdict("incomplete", said, learned=around.after is None)
+    return FolderVerdict("ok", remark)
+
+
+def _fewer_ranks(mine: Mapping[str, Sequence[Part]], last: Save) -> bool:
+    """Whether a save looks like one of a run that was resumed with fewer ranks: of everything that there was one
+    of for each rank, the first ones are there, and equally many of each."""
+    counts = set()
+    for pattern, parts in last.by_pattern.items():
+        here = mine.get(pattern, ())
+        if len(parts) < 2 or not here or not is_state(parts[0].base):
+            continue
+        by_numbers = {_numbers(p.name): p for p in parts}
+        first = sorted(by_numbers)[: len(here)]
+        if sorted(_numbers(p.name) for p in here) != first:
+            return False  # a gap: one of them was lost
+        counts.add((len(parts), len(here)))
+    return len(counts) == 1
 
 
 def _required(pattern: str, count: int, older: Sequence[Save], *, state: bool) -> bool:

@@ -172,11 +172,7 @@ def members(path: str) -> list[Member]:
         found = _shards(path)
     elif not os.path.isdir(path):
         found = [Member(os.path.basename(path), path, os.stat(path).st_size)]
-        if names.has_family(path):
-            beside = recognise.parts(os.path.dirname(path) or ".", deepest=0)
-            found += [
-                Member(p.base, p.path, p.bytes) for p in beside if names.in_family(path, p.base)
-            ]
+        found += [Member(p.base, p.path, p.bytes) for p in recognise.family(path)]
     else:
         found = [
             Member(part.name, part.path, part.bytes)

@@ -2,14 +2,20 @@
 
 A part tells its own step: a counter at its top, the steps of the optimizer, the turns of the scheduler. It is
 compared with the same part of the saves before. A part that tells nothing is compared with itself: if it
-changed from save to save, and now is what it was in the save before, nobody wrote it.
+changed from save to save, and now is what it was in the save before, perhaps nobody wrote it.
+
+Only two things are damage: ranks that disagree on a counter, and weights that moved without the only optimizer.
+All else may be meant, and is a remark: a part of the model is frozen from some epoch on, a scheduler has ended,
+weights of low precision stand still at the end of the decay.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 
+from ..formats import names
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.recognise import Part
 from .roster import Beside, Save, by_pattern, is_state
@@ -17,6 +23,13 @@ from .verdicts import CheckFile, FileVerdict, FolderVerdict, OwnStep, check_name
 
 _MOST = 64
 """Limit on the parts that are compared: ranks are alike."""
+_RANK = re.compile(
+    r"(?:^|[-_./])(?:rank|proc|process|worker|shard|mp|tp|pp|dp|zero|fsdp)[-_]?(?:rank)?[-_]?#",
+    re.IGNORECASE,
+)
+"""Names of what each rank writes."""
+_WEIGHTS = re.compile(r"model|net|weights|params|module|adapter", re.IGNORECASE)
+"""Of the files of tensors those that say that they are the model: others may be states of something else."""
 _SAMPLES = 16
 _SAMPLE = 4096
 _LEAST = 64
@@ -27,62 +40,80 @@ def check(
     files: Sequence[Part], told: Mapping[str, FileVerdict], around: Beside, check_file: CheckFile
 ) -> FolderVerdict:
     """``told``: the verdicts on the files that were checked, by name."""
-    ranks = _ranks(files, told)
-    if ranks.state != "ok":
-        return ranks
     mine = by_pattern(files)
-    looked = 0
-    for pattern, parts in sorted(mine.items()):
+    ranks = _ranks(mine, told)
+    if ranks.state != "ok" or len(around.before) < 2:
+        return ranks
+    last = around.before[0]
+    state = {p: parts for p, parts in sorted(mine.items()) if is_state(parts[0].base)}
+    remark = ""
+    for pattern, parts in [*state.items()][:_MOST]:
         part = parts[0]
-        if looked >= _MOST or not is_state(part.base) or not part.bytes:
+        other = _same(last, part, pattern)
+        if other is None or not part.bytes or not _moved(mine, pattern, last):
             continue
-        looked += 1
         own_step = told[part.name].own_step if part.name in told else None
-        for save in around.before:
-            other = _same(save, part, pattern)
-            if other is None:
+        if own_step is not None and own_step == _own_step(other, check_file):
+            if not _goes_on(part, pattern, around, check_file):
                 continue
-            if (
-                own_step is not None
-                and own_step == _own_step(other, check_file)
-                and _goes_on(own_step, part, pattern, around, check_file)
-                and _moved(mine, pattern, save)
-            ):
-                said = f"{part.name} is of the step of {save.name} ({own_step.what} {own_step.at:g}): stale"
+            said = f"{part.name} is of the step of {last.name} ({own_step.what} {own_step.at:g}): stale"
+            if _only_optimizer(own_step, pattern, mine, told) and _weights_moved(mine, last):
                 return FolderVerdict("corrupt", said)
-        if own_step is None and len(around.before) > 1:
-            pair = [_same(save, part, pattern) for save in around.before]
-            changed = pair[0] and pair[1] and not _alike(pair[0], pair[1])
-            if (
-                changed
-                and pair[0]
-                and _alike(part, pair[0])
-                and _moved(mine, pattern, around.before[0])
-            ):
-                said = f"{part.name} is the same as in {around.before[0].name}, and changed before: stale"
-                return FolderVerdict("corrupt", said)
-    return FolderVerdict("ok")
+            remark = remark or f"{said}, unless it is meant to stand still"
+        elif own_step is None:
+            older = _same(around.before[1], part, pattern)
+            if older is not None and _alike(part, other) and not _alike(other, older):
+                said = f"{part.name} is the same as in {last.name}, and changed before"
+                remark = remark or f"{said}: stale, unless it is meant to stand still"
+    return FolderVerdict("ok", remark)
 
 
-def _ranks(files: Sequence[Part], told: Mapping[str, FileVerdict]) -> FolderVerdict:
-    """Parts of one kind, one a rank, tell the same counter."""
-    for parts in by_pattern(files).values():
+def _ranks(mine: Mapping[str, Sequence[Part]], told: Mapping[str, FileVerdict]) -> FolderVerdict:
+    """Parts of one kind, one a rank, tell the same counter. Members of an ensemble need not."""
+    for pattern, parts in mine.items():
+        if not _RANK.search(pattern):
+            continue
         known = [(p.name, v.own_step) for p in parts if (v := told.get(p.name)) and v.own_step]
-        counters = [(name, own_step) for name, own_step in known if own_step.what == "counter"]
-        if counters and any(own_step.at != counters[0][1].at for _, own_step in counters):
-            name, own_step = next(c for c in counters if c[1].at != counters[0][1].at)
-            said = f"parts of two steps: {counters[0][0]} is of {counters[0][1].at:g}, {name} of {own_step.at:g}"
+        counters = [(name, own_step.at) for name, own_step in known if own_step.what == "counter"]
+        other = next((c for c in counters if c[1] != counters[0][1]), None)
+        if other is not None:
+            first = counters[0]
+            said = f"parts of two steps: {first[0]} is of {first[1]:g}, {other[0]} of {other[1]:g}"
             return FolderVerdict("corrupt", said)
     return FolderVerdict("ok")
 
 
-def _goes_on(
-    own_step: OwnStep, part: Part, pattern: str, around: Beside, check_file: CheckFile
+def _only_optimizer(
+    own_step: OwnStep,
+    pattern: str,
+    mine: Mapping[str, Sequence[Part]],
+    told: Mapping[str, FileVerdict],
 ) -> bool:
-    """Whether this number grows from save to save. That of an optimizer does. A scheduler may turn once an epoch,
-    and a counter may be one that its trainer never sets, so these have to have moved between the two before."""
-    if own_step.what == "optimizer" and len(around.before) < 2:
-        return own_step.at > 0
+    """Whether this part has the optimizer of the whole model. Where there are several, one may be frozen."""
+    holders = {
+        other
+        for other, parts in mine.items()
+        for p in parts
+        if (v := told.get(p.name)) and v.own_step and v.own_step.what == "optimizer"
+    }
+    return own_step.what == "optimizer" and holders == {pattern} and len(mine[pattern]) == 1
+
+
+def _weights_moved(mine: Mapping[str, Sequence[Part]], last: Save) -> bool:
+    """Whether a file of tensors that is no companion is another one than in the save before."""
+    for pattern, parts in mine.items():
+        part = parts[0]
+        if not names.is_weights(part.base) or names.COMPANIONS.match(part.base):
+            continue
+        other = _same(last, part, pattern)
+        if other is not None and _WEIGHTS.search(part.base) and not _alike(part, other):
+            return True
+    return False
+
+
+def _goes_on(part: Part, pattern: str, around: Beside, check_file: CheckFile) -> bool:
+    """Whether the number of this part grew between the two saves before: a scheduler may turn once an epoch, and
+    a counter may be one that its trainer never sets."""
     known = [_same(save, part, pattern) for save in around.before]
     known_steps = [_own_step(p, check_file) for p in known if p is not None]
     return len(known_steps) > 1 and known_steps[0] != known_steps[1]

@@ -54,6 +54,8 @@ class CheckpointVerdict:
     progress: Progress = UNTOLD
     parts: tuple[str, ...] | None = None
     """See :func:`.composition.roster`; ``None`` where this check did not find them out."""
+    learned: bool = False
+    """See :class:`.verdicts.FolderVerdict`."""
 
 
 def check(path: str) -> CheckpointVerdict:
@@ -336,6 +338,7 @@ def _check_folder(path: str) -> CheckpointVerdict:
         len(files),
         kind_format,
         _joined(path, found.progress),
+        learned=found.learned,
     )
 
 

@@ -41,6 +41,8 @@ class FolderVerdict:
     files: int = 0
     ended: bool = True
     """False where the file is missing that the trainer writes last."""
+    learned: bool = False
+    """Only the saves before say that something is missing, and no save after this one does yet."""
 
 
 CheckFile = Callable[[str], FileVerdict]
@@ -61,7 +63,9 @@ def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
         (v.detail for v in found if v.state == state and v.ended == ended and v.detail), ""
     )
     progress = combined_progress([v.progress for v in found])
-    return FolderVerdict(state, detail, progress, ended=ended)
+    said = [v for v in found if v.state == state and v.ended == ended]
+    learned = state != "ok" and all(v.learned for v in said)
+    return FolderVerdict(state, detail, progress, ended=ended, learned=learned)
 
 
 def combined_progress(told: Sequence[Progress]) -> Progress:

@@ -46,7 +46,7 @@ def test_all_of_them_are_good(saves: Path) -> None:
         assert found(folder)[0] == "ok", found(folder)
 
 
-@pytest.mark.parametrize("name", [*PARTS, "rank_0.pkl", "rank_1.pkl", "meta.json"])
+@pytest.mark.parametrize("name", [*PARTS, "rank_0.pkl", "meta.json"])
 def test_a_part_that_the_saves_before_have_is_missed(saves: Path, name: str) -> None:
     (saves / "save_400" / name).unlink()
     state, detail = found(saves / "save_400")
@@ -62,13 +62,82 @@ def test_an_empty_part(saves: Path, name: str) -> None:
     assert name in detail
 
 
-@pytest.mark.parametrize("name", ["net.pth", "optim.pth", "sched.pth"])
-def test_a_part_of_the_save_before(saves: Path, name: str) -> None:
-    shutil.copyfile(saves / "save_300" / name, saves / "save_400" / name)
+def test_weights_that_moved_without_their_optimizer(saves: Path) -> None:
+    shutil.copyfile(saves / "save_300" / "optim.pth", saves / "save_400" / "optim.pth")
     state, detail = found(saves / "save_400")
     assert state == "corrupt"
+    assert "optim.pth is of the step of save_300 (optimizer 3): stale" in detail
+
+
+@pytest.mark.parametrize("name", ["net.pth", "sched.pth"])
+def test_what_may_be_meant_to_stand_still_is_a_remark(saves: Path, name: str) -> None:
+    shutil.copyfile(saves / "save_300" / name, saves / "save_400" / name)
+    state, detail = found(saves / "save_400")
+    assert state == "ok"
     assert name in detail
     assert "stale" in detail
+
+
+def test_one_of_two_optimizers_is_frozen_from_a_save_on(saves: Path) -> None:
+    """The weights of its model stand still too."""
+    for step in (100, 200, 300, 400):
+        for name in ("net.pth", "optim.pth"):
+            before = min(step, 300)
+            shutil.copyfile(
+                saves / f"save_{before}" / name, saves / f"save_{step}" / f"teacher_{name}"
+            )
+    assert found(saves / "save_400")[0] == "ok"
+
+
+def test_members_of_an_ensemble_are_at_different_steps(tmp_path: Path) -> None:
+    folder = tmp_path / "save_100"
+    folder.mkdir()
+    for number in range(3):
+        state = {"global_step": 10 * number, "model": {"weight": torch.randn(4)}}
+        torch.save(state, folder / f"agent_{number}.pt")
+    assert found(folder)[0] == "ok"
+
+
+def test_ranks_at_different_steps(tmp_path: Path) -> None:
+    folder = tmp_path / "save_100"
+    folder.mkdir()
+    for number in range(2):
+        state = {"global_step": 10 + number, "model": {"weight": torch.randn(4)}}
+        torch.save(state, folder / f"rank_{number}.pt")
+    state, detail = found(folder)
+    assert state == "corrupt"
+    assert "parts of two steps" in detail
+
+
+def test_a_run_that_was_resumed_with_fewer_ranks(saves: Path) -> None:
+    for step in (100, 200, 300, 400):
+        for rank in range(2, 4):
+            torch.save({"rng": torch.get_rng_state()}, saves / f"save_{step}" / f"rank_{rank}.pkl")
+        for rank in range(4):
+            torch.save({"moments": torch.randn(8)}, saves / f"save_{step}" / f"zero_{rank}.pt")
+    for rank in (2, 3):
+        (saves / "save_400" / f"rank_{rank}.pkl").unlink()
+    assert found(saves / "save_400")[0] == "incomplete", "of the other kind all are there"
+    for rank in (2, 3):
+        (saves / "save_400" / f"zero_{rank}.pt").unlink()
+    state, detail = found(saves / "save_400")
+    assert state == "ok"
+    assert "fewer ranks?" in detail
+
+
+def test_whether_only_the_saves_before_tell(saves: Path) -> None:
+    """While the run goes on nothing is said until the next save: it may save less from now on."""
+    (saves / "save_300" / "sched.pth").unlink()
+    assert "learned" not in levels.describe(str(saves / "save_300")), "the save after it has one"
+    (saves / "save_400" / "sched.pth").unlink()
+    (saves / "save_300" / "sched.pth").write_bytes((saves / "save_200" / "sched.pth").read_bytes())
+    told = levels.describe(str(saves / "save_400"))
+    assert told["state"] == "incomplete"
+    assert told["learned"]
+    (saves / "save_400" / "net.pth").write_bytes(b"cut")
+    told = levels.describe(str(saves / "save_400"))
+    assert told["state"] == "corrupt"
+    assert "learned" not in told
 
 
 def test_a_part_that_is_left_out_from_now_on(saves: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .. import names
+from .. import names, recognise
 from ..bounded_file import BoundedFile
 from ..extents import Contents
 from ..pickle_symbols import TooLong
@@ -43,12 +43,7 @@ def read(peek: BoundedFile, path: str) -> Contents:
 
 def has_data(path: str) -> bool:
     """Whether data of this index lies beside it: other programs have files of this ending too."""
-    name = os.path.basename(path)
-    try:
-        with os.scandir(os.path.dirname(path) or ".") as entries:
-            return any(names.in_family(name, entry.name) for entry in entries)
-    except OSError:
-        return False
+    return any(names.TENSORFLOW_DATA.match(part.base) for part in recognise.family(path))
 
 
 def data_files(path: str, shards: int) -> list[str]:
