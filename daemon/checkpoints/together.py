@@ -66,7 +66,7 @@ def role_of(seen: CheckpointSeen) -> Role:
         return "discriminator"
     if any(told):
         return "whole"
-    if _OPTIMIZER_NAME.search(stem):
+    if _OPTIMIZER_NAME.search(stem) and not words:  # its tensors would say so: optimizer-net.pt
         return "optimizer"
     if _STATE_NAME.search(stem) and not re.search(r"model|net|weights", stem, re.IGNORECASE):
         return "state"
@@ -80,7 +80,7 @@ def role_of(seen: CheckpointSeen) -> Role:
 def together(ordered: Sequence[CheckpointSeen]) -> Together:
     """``ordered``: oldest first. Halves belong to a save of the same folder and the same step, or to the only
     other save of their folder."""
-    roles = {seen.path: role_of(seen) for seen in ordered}
+    roles = _roles(ordered)
     places: dict[tuple[str, object], list[CheckpointSeen]] = {}
     for seen in ordered:
         folder, _, name = seen.path.rpartition("/")
@@ -123,6 +123,44 @@ def resumable(ordered: Sequence[CheckpointSeen], known: Together) -> CheckpointS
             good.append(seen)
     full = (s for s in good if known.roles[s.path] == "whole" or s.path in known.halves)
     return next(full, good[0] if good else None)
+
+
+def _roles(ordered: Sequence[CheckpointSeen]) -> dict[str, Role]:
+    """What each holds. A name, or the word ``state`` alone, makes a half only beside that of which it is one:
+    what is called ``discriminator_v2`` may be all that a run saves."""
+    roles = {seen.path: role_of(seen) for seen in ordered}
+    mains: dict[str, int] = {}
+    doubtful: dict[tuple[str, str], list[CheckpointSeen]] = {}
+    for seen in ordered:
+        folder = seen.path.rpartition("/")[0]
+        role = roles[seen.path]
+        if role not in HALVES:
+            mains[folder] = mains.get(folder, 0) + 1
+        elif role != "optimizer" or _only_by_a_word(seen):
+            doubtful.setdefault((folder, _shape(seen.path)), []).append(seen)
+    for (folder, _), several in doubtful.items():
+        known = mains.get(folder, 0)
+        named = roles[several[0].path] in ("discriminator", "ema")
+        # An export beside a hundred of them is no other half.
+        if known and not (named and 2 * known < len(several)):
+            continue
+        if roles[several[0].path] == "state" and not any(_holds_model(seen) for seen in several):
+            continue  # a replay buffer is no model, whatever lies beside it
+        roles.update((seen.path, "weights") for seen in several)
+    return roles
+
+
+def _only_by_a_word(seen: CheckpointSeen) -> bool:
+    """Whether it counts as an optimizer because its tensors lie below ``state``, as those of a model may too."""
+    name = seen.path.rpartition("/")[2]
+    plain = {part.rpartition("×")[0] for part in seen.parts} == {"state"}
+    return plain and not _OPTIMIZER_NAME.search(name) and not name.endswith(".pdopt")
+
+
+def _holds_model(seen: CheckpointSeen) -> bool:
+    """Whether tensors of a model are known to be in it."""
+    words = [part.rpartition("×")[0] for part in seen.parts]
+    return any(not _OPTIMIZER_PART.search(word) for word in words)
 
 
 def _called_best(path: str) -> bool:

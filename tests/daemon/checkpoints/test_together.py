@@ -76,5 +76,30 @@ def test_a_save_with_its_optimizer_comes_before_an_export() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("discriminator_v2_{}.pt", ["conv×4"]),
+        ("critic_{}.pt", ["conv×4", "optimizer×8"]),
+        ("optimizer-net_{}.pt", ["layer×4"]),
+        ("ema_{}.pt", ["layer×4"]),
+        ("train_{}.pt", ["layer×4"]),
+        ("net_{}.pt", ["state×4"]),
+    ],
+)
+def test_what_is_called_like_a_half_and_is_all_that_there_is(name: str, parts: list[str]) -> None:
+    saves = [seen(name.format(step), step, parts) for step in (1, 2, 3)]
+    assert resume(*saves) == name.format(3)
+    # One export beside them changes nothing.
+    export = seen("final.pt", 3, ["conv×4"])
+    assert resume(*saves, export) in (name.format(3), "final.pt")
+
+
+@pytest.mark.parametrize("name", ["optim_{}.pt", "opt{}.pt", "replay_buffer_{}.pkl"])
+def test_an_optimizer_alone_is_no_place_to_resume(name: str) -> None:
+    """Also where nothing else is there."""
+    assert resume(*[seen(name.format(step), step) for step in (1, 2, 3)]) is None
+
+
 def test_weights_alone_are_better_than_nothing() -> None:
     assert resume(seen("m_1.pt", 1, ["layer×2"]), seen("m_2.pt", 2, ["layer×2"])) == "m_2.pt"
