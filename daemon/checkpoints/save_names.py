@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ _NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", 
 
 _MOST_PEEKED = 20_000
 
+Mark = tuple[int, int, int]
+"""Of a file: its modification time in nanoseconds, its size and its inode."""
 Entries = list[os.DirEntry[str]]
 
 
@@ -32,7 +35,8 @@ class SaveNames:
     """Chooses among the names of the folders below ``roots``.
 
     ``learnt``: what is known of some of the folders, by path. With ``leads_far``, links for which it is
-    true are not followed. :attr:`far` has the roots in which something was left out.
+    true are not followed. :attr:`far` has the roots in which something was left out. Without ``opens`` no file
+    is opened: what only its first bytes can tell is put down in :attr:`unsure` until :meth:`learn` says it.
     """
 
     def __init__(
@@ -40,6 +44,8 @@ class SaveNames:
         roots: Sequence[str],
         learnt: Mapping[str, SaveFolder],
         leads_far: Callable[[str], bool] | None,
+        *,
+        opens: bool = True,
     ) -> None:
         self.far: set[str] = set()
         self.barred: Container[str] = ()
@@ -47,8 +53,11 @@ class SaveNames:
         self._roots, self._learnt, self._leads_far = roots, learnt, leads_far
         self._models: set[str] = set()
         """Series of files that were found to be models."""
-        self._peeked: dict[str, tuple[int, int, int]] = {}
+        self._peeked: dict[str, Mark] = {}
         """Files that were opened and are none -> how they were then."""
+        self._opens = opens
+        self.unsure: dict[str, Mark] = {}
+        """Files that somebody else has to look at."""
 
     def sort(self, found: Iterable[os.DirEntry[str]], root: str) -> tuple[Entries, Entries]:
         """Files and folders, without what must not be touched and what is found elsewhere."""
@@ -121,18 +130,31 @@ class SaveNames:
             found = entry.stat()
         except OSError:
             return False
+        if not stat.S_ISREG(found.st_mode):
+            return False  # a pipe would wait for somebody who writes
         mark = (found.st_mtime_ns, found.st_size, found.st_ino)
         if self._peeked.get(entry.path) == mark:
             return False
+        if not self._opens:
+            if len(self.unsure) < _MOST_PEEKED:
+                self.unsure[entry.path] = mark
+            return False
         from .formats.readers import models  # few folders have such files
 
-        if models.is_model(entry.path):
-            self._models.add(shape)  # the next of its kind need not be opened, nor be whole
-            return True
+        model = models.is_model(entry.path)
+        self.learn(entry.path, mark, model=model)
+        return model
+
+    def learn(self, path: str, mark: Mark, *, model: bool) -> None:
+        """What the first bytes of a file say."""
+        if self.unsure.get(path) == mark:
+            del self.unsure[path]
+        if model:  # the next of its kind need not be opened, nor be whole
+            self._models.add(names.series(path))
+            return
         if len(self._peeked) >= _MOST_PEEKED:
             self._peeked.clear()
-        self._peeked[entry.path] = mark
-        return False
+        self._peeked[path] = mark
 
     def folders(self, path: str, folders: Entries) -> Iterator[str]:
         """The folders in a folder in which there may be checkpoints."""
