@@ -144,6 +144,8 @@ def lightgbm(peek: BoundedFile, path: str) -> Contents:
         and b"pandas_categorical" not in tail
     ):
         raise Malformed("the file is cut off: the end of its trees is missing")
+    if b"\nparameters:" in tail and b"\nend of parameters" not in tail:
+        raise Malformed("the file is cut off: the end of its parameters is missing")
     return Contents(notes=_NO_SUMS)
 
 
