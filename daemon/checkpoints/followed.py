@@ -353,7 +353,7 @@ def fingerprint_of(
             named = crc32(name.encode("utf-8", "surrogateescape"))  # hash() differs by process
             times = (found.st_mtime_ns, found.st_ctime_ns)
             mixed ^= hash((named, found.st_size, *times, found.st_ino))
-            weights = weights or names.is_weights(name) or name in names.MARKS
+            weights = weights or names.is_weights(name) or name in names.DESCRIBES
     return FilesFingerprint(total, files, newest, mixed, weights)
 
 

@@ -7,7 +7,7 @@ tensors say (a state of an optimizer has other names than weights); where they s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -31,6 +31,7 @@ _STATE_NAME = re.compile(
 )
 _DISCRIMINATOR = re.compile(r"(?:^|[-_.])(?:D|net_?D|disc\w*|critic)(?=$|[-_.\d])")
 _EMA = re.compile(r"(?:^|[-_.])(?:ema|averaged?)(?=$|[-_.\d])", re.IGNORECASE)
+_LAST = re.compile(r"(?:^|[-_.])(?:last|latest)(?=$|[-_.])", re.IGNORECASE)
 _FOLDER_OPTIMIZER = re.compile(
     r"optim|\.distcp|(?:^|/)(?:opt|recipe)_?state|_states\.pt|\.metadata|manifest\.ocdbt|zarr",
     re.IGNORECASE,
@@ -66,7 +67,7 @@ def role_of(seen: CheckpointSeen) -> Role:
         return "discriminator"
     if any(told):
         return "whole"
-    if _OPTIMIZER_NAME.search(stem) and not words:  # its tensors would say so: optimizer-net.pt
+    if _OPTIMIZER_NAME.search(stem):
         return "optimizer"
     if _STATE_NAME.search(stem) and not re.search(r"model|net|weights", stem, re.IGNORECASE):
         return "state"
@@ -107,6 +108,9 @@ def together(ordered: Sequence[CheckpointSeen]) -> Together:
             lacking.add(main.path)
         elif kinds or before is None:
             usual[_shape(main.path)] = kinds
+    for seen, main in _beside_folders(ordered, roles, main_of):
+        main_of[seen.path] = main.path
+        halves[main.path] = (*halves.get(main.path, ()), seen.path)
     return Together(roles, main_of, halves, frozenset(lacking))
 
 
@@ -122,7 +126,33 @@ def resumable(ordered: Sequence[CheckpointSeen], known: Together) -> CheckpointS
         if all(state.get(p) not in ("corrupt", "incomplete", "pending") for p in needed):
             good.append(seen)
     full = (s for s in good if known.roles[s.path] == "whole" or s.path in known.halves)
-    return next(full, good[0] if good else None)
+    newest = next(full, good[0] if good else None)
+    return next((s for s in good if newest and _is_copy(s, newest)), newest)
+
+
+def _is_copy(seen: CheckpointSeen, of: CheckpointSeen) -> bool:
+    """Whether it is the same save under the name that its trainer resumes from: ``last.pt``."""
+    key = (of.path.rpartition("/")[0], of.step, of.epoch, of.bytes)
+    same = (seen.path.rpartition("/")[0], seen.step, seen.epoch, seen.bytes) == key
+    told = of.step is not None or of.epoch is not None
+    return same and told and _LAST.search(seen.path.rpartition("/")[2]) is not None
+
+
+def _beside_folders(
+    ordered: Sequence[CheckpointSeen], roles: Mapping[str, Role], main_of: Mapping[str, str]
+) -> Iterator[tuple[CheckpointSeen, CheckpointSeen]]:
+    """Halves in a folder beside those of the saves, written over each time: ``recipe_state/recipe_state.pt``
+    belongs to the ``epoch_1`` with which it was written, and not to a later ``epoch_2`` of weights alone."""
+    mains: dict[str, list[CheckpointSeen]] = {}
+    for seen in ordered:
+        if roles[seen.path] not in HALVES:
+            mains.setdefault(seen.path.rpartition("/")[0], []).append(seen)
+    for seen in ordered:
+        above = seen.path.rpartition("/")[0].rpartition("/")[0]
+        if roles[seen.path] not in ("optimizer", "state") or seen.path in main_of:
+            continue
+        if _NUMBER.search(seen.path[len(above) :]) is None and above in mains:
+            yield seen, min(mains[above], key=lambda s: abs(s.saved_at - seen.saved_at))
 
 
 def _roles(ordered: Sequence[CheckpointSeen]) -> dict[str, Role]:
@@ -151,10 +181,15 @@ def _roles(ordered: Sequence[CheckpointSeen]) -> dict[str, Role]:
 
 
 def _only_by_a_word(seen: CheckpointSeen) -> bool:
-    """Whether it counts as an optimizer because its tensors lie below ``state``, as those of a model may too."""
+    """Whether it counts as an optimizer by its name alone, and its tensors do not say so (``optimizer-net.pt``);
+    or because they lie below ``state``, as those of a model may too."""
     name = seen.path.rpartition("/")[2]
-    plain = {part.rpartition("×")[0] for part in seen.parts} == {"state"}
-    return plain and not _OPTIMIZER_NAME.search(name) and not name.endswith(".pdopt")
+    words = {part.rpartition("×")[0] for part in seen.parts}
+    if name.endswith(".pdopt") or not words:
+        return False
+    if not all(map(_OPTIMIZER_PART.search, words)):
+        return True
+    return words == {"state"} and not _OPTIMIZER_NAME.search(name)
 
 
 def _holds_model(seen: CheckpointSeen) -> bool:

@@ -23,13 +23,10 @@ from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
 from .save_order import ByTime, DataOrder, DueQueue, MeetOrder
-from .verifier import Verifier
+from .verifier import LEARNED_PATIENCE_S, Verifier
+from .verifier import VERIFIER_DEADLINE_S as VERIFIER_DEADLINE_S
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
-VERIFIER_DEADLINE_S = 120.0
-"""Seconds for one answer. Our choice, estimated and not measured: 1,000 shards on a cold network
-disk at 50 ms each take 50 s, and this is twice that."""
-
 SETTLE_S = 3.0
 """Seconds without a change before the verifier is asked: one scan and a half. Asking too early
 costs one check (under 10 ms) and gives no false verdict, because of the waits below."""
@@ -60,10 +57,6 @@ verified as well."""
 WRITER_PATIENCE_S = 600.0
 """Seconds without a change before damage is reported although a process holds a file open for
 writing."""
-LEARNED_PATIENCE_S = 7 * 86400.0
-"""Seconds for which a run that goes on is given the benefit of the doubt when only its earlier saves say that a
-part is missing: it may have been told to save less from now on. The next save tells, or the end of the run.
-Our choice: longer than any run saves nothing."""
 _MOST_FAILURES = 3
 """Verifiers that may die while checking one checkpoint before it is called ``unverifiable``."""
 LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0

@@ -35,6 +35,14 @@ MARKS = frozenset(
 )
 """Names that formats of several files give to the file that describes the others: TensorFlow's
 SavedModel, Orbax, OCDBT, zarr. The folder of such a file is one checkpoint, or a part of one."""
+_MODEL_FOLDERS = (
+    frozenset({"meta.json", "config.cfg", "vocab"}),  # spaCy
+    frozenset({"adapter_config.json", "adapter_model.safetensors"}),  # PEFT
+    frozenset({"adapter_config.json", "adapter_model.bin"}),
+)
+"""Names that lie together in a folder that is one model, whatever it is called."""
+DESCRIBES = MARKS | {"config.cfg"}
+"""Files that say that a folder, which counts as a checkpoint, has a model in it."""
 COMPANIONS = re.compile(
     r"^(?:optimizer|scheduler|scaler|training_args|sampler|random_states|rng_state)\b.*"
     r"|^rng_state_\d+\.pth$|^random_states_\d+\.pkl$",
@@ -77,7 +85,7 @@ OF_TRAINER = frozenset({"trainer_state.json", "training_args.bin", "optimizer.pt
 _TRAINERS_MODEL = re.compile(r"^(?:pytorch_|adapter_)?model[-._]")
 _HF_FOLDER = re.compile(r"^checkpoint-\d+$")
 _STEP_FOLDER = re.compile(
-    r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot)s?"
+    r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot|adapter)s?"
     r"[-_=]?\d+|step[-_=]?\d+|^\d+$|\.ckpt$",
     re.IGNORECASE,
 )
@@ -100,7 +108,7 @@ _STEPS = (
     re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(
-        rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net)[-_.=]?(\d+)(k)?{_END}",
+        rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net|adapter)[-_.=]?(\d+)(k)?{_END}",
         re.IGNORECASE,
     ),
     re.compile(r"^(\d+)()(?:\.[a-z]+)?$", re.IGNORECASE),
@@ -236,6 +244,8 @@ def _by_others(files: Collection[str], folders: Collection[str]) -> bool:
 def is_one_save(files: Collection[str], folders: Collection[str], *, watched: bool) -> bool:
     """Whether a folder of any name is one checkpoint by what lies in it: weights, and parts that are never a
     checkpoint by themselves. In a watched folder, which may hold much else, two such parts have to lie."""
+    if not watched and any(one <= {*files, *folders} for one in _MODEL_FOLDERS):
+        return not any(_STEP_FOLDER.search(f) for f in folders)
     companions = sum(bool(COMPANIONS.match(f)) for f in files)
     if companions < (2 if watched else 1) or any(_STEP_FOLDER.search(f) for f in folders):
         return False

@@ -102,8 +102,8 @@ def test_ranks_at_different_steps(tmp_path: Path) -> None:
     folder = tmp_path / "save_100"
     folder.mkdir()
     for number in range(2):
-        state = {"global_step": 10 + number, "model": {"weight": torch.randn(4)}}
-        torch.save(state, folder / f"rank_{number}.pt")
+        saved = {"global_step": 10 + number, "model": {"weight": torch.randn(4)}}
+        torch.save(saved, folder / f"rank_{number}.pt")
     state, detail = found(folder)
     assert state == "corrupt"
     assert "parts of two steps" in detail
@@ -121,7 +121,7 @@ def test_a_run_that_was_resumed_with_fewer_ranks(saves: Path) -> None:
     for rank in (2, 3):
         (saves / "save_400" / f"zero_{rank}.pt").unlink()
     state, detail = found(saves / "save_400")
-    assert state == "ok"
+    assert state == "ok", detail
     assert "fewer ranks?" in detail
 
 

@@ -6,11 +6,13 @@ and TensorFlow with random numbers; of TensorFlow's data only the length counts.
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -85,6 +87,15 @@ def test_a_whole_one(there: Path, name: str) -> None:
     packed = name in ("ridge_2.joblib", "ridge_3.pkl")
     assert found["state"] == ("unverifiable" if packed else "ok"), found["detail"]
     assert found["detail"], "what was not checked is said"
+
+
+def test_a_pickle_of_arrays_is_a_model_by_the_names_in_it(tmp_path: Path, there: Path) -> None:
+    assert models.is_model(str(there / "params_2.pkl")), "Haiku: linear/w and linear/b"
+    data = tmp_path / "batch_2.pkl"
+    data.write_bytes(pickle.dumps({"images": numpy.zeros(9), "labels": numpy.zeros(9)}))
+    assert not models.is_model(str(data))
+    data.write_bytes(pickle.dumps({"w": 1, "b": 2}))
+    assert not models.is_model(str(data)), "no array in it"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
@@ -99,6 +100,21 @@ def test_what_is_called_like_a_half_and_is_all_that_there_is(name: str, parts: l
 def test_an_optimizer_alone_is_no_place_to_resume(name: str) -> None:
     """Also where nothing else is there."""
     assert resume(*[seen(name.format(step), step) for step in (1, 2, 3)]) is None
+
+
+def test_an_optimizer_in_a_folder_beside_belongs_to_the_save_it_was_written_with() -> None:
+    saves = [seen(f"epoch_{n}", n, ["model-#.safetensors×2"], files=2) for n in (0, 1, 2)]
+    state = dataclasses.replace(
+        seen("recipe_state/recipe_state.pt", None, ["optimizer×8"]), saved_at=saves[1].saved_at
+    )
+    assert resume(*saves, state) == "epoch_1"
+
+
+def test_the_name_that_the_trainer_resumes_from() -> None:
+    parts = ["model×2", "optimizer×4"]
+    saves = (seen("last.pt", 2, parts), seen("step_1.pt", 1, parts), seen("step_2.pt", 2, parts))
+    assert resume(*saves) == "last.pt"
+    assert resume(*saves, seen("step_3.pt", 3, parts)) == "step_3.pt"
 
 
 def test_weights_alone_are_better_than_nothing() -> None:

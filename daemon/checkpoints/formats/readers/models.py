@@ -8,7 +8,7 @@ import zlib
 from .. import torch_zip
 from ..bounded_file import BoundedFile, FileTooShort
 from ..pickle_symbols import TooLong
-from . import find
+from . import find, pickle_stream
 
 _HEAD = 4096
 _LIBRARIES = re.compile(
@@ -17,6 +17,8 @@ _LIBRARIES = re.compile(
 """Modules whose classes a pickled model is made of."""
 _PARAMETER = re.compile(r"(?:^|[./~])(?:w|b|weight|bias|kernel|scale|offset|gamma|beta)(?:\.npy)?$")
 _FEWEST = 2
+_MOST_OPCODES = 50_000
+"""0.1 s; arrays are one each."""
 
 
 def is_model(path: str) -> bool:
@@ -29,10 +31,21 @@ def is_model(path: str) -> bool:
             if head[:1] == b"\x78":
                 head = zlib.decompressobj().decompress(head, 4 * _HEAD)
             if head[:1] == b"\x80":
-                return _LIBRARIES.search(head) is not None
+                return _LIBRARIES.search(head) is not None or _is_tree(peek)
             return find(peek, path) is not None
     except (OSError, FileTooShort, TooLong, torch_zip.Malformed, zlib.error, ValueError):
         return False
+
+
+def _is_tree(peek: BoundedFile) -> bool:
+    """Whether a pickle is a tree of arrays with the names of parameters, as Haiku's and many own ones are."""
+    words: set[str] = set()
+    try:
+        imports = pickle_stream.follow(peek, words, _MOST_OPCODES)
+    except TooLong:
+        return False
+    arrays = any(name.startswith(("numpy", "jax")) for name in imports)
+    return arrays and sum(bool(_PARAMETER.search(word)) for word in words) >= _FEWEST
 
 
 def _holds_parameters(peek: BoundedFile) -> bool:

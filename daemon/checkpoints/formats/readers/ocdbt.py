@@ -22,7 +22,11 @@ def broken(folder: str) -> str:
         raise NoLibrary(str(error)) from None
     # One thing at a time, and nothing kept: the verifier has a gigabyte.
     few = {"limit": 1}
-    spec = {"cache_pool": {"total_bytes_limit": 0}, "data_copy_concurrency": few, "file_io_concurrency": few}
+    spec = {
+        "cache_pool": {"total_bytes_limit": 0},
+        "data_copy_concurrency": few,
+        "file_io_concurrency": few,
+    }
     try:
         store = tensorstore.KvStore.open(
             {"driver": "ocdbt", "base": f"file://{folder}/", "assume_config": False},

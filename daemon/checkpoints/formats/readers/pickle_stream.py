@@ -25,7 +25,7 @@ _SHORT = 200
 JOBLIB = "joblib.numpy_pickle.NumpyArrayWrapper"
 
 
-def follow(peek: BoundedFile) -> frozenset[str]:
+def follow(peek: BoundedFile, words: set[str] | None = None, most: int = 0) -> frozenset[str]:
     """The names that it would import. Raises Malformed where it is damaged, TooLong where it cannot be
     followed: too long, or with the arrays of joblib between its opcodes."""
     from pickletools import opcodes  # here, as most checkpoints have no plain pickle
@@ -35,19 +35,26 @@ def follow(peek: BoundedFile) -> frozenset[str]:
     found: set[str] = set()
     done = 0
     while data.at < peek.size:  # some write several pickles one after the other
-        done = _one(data, found, done, known)
+        done = _one(data, found, done, known, words, most or _MOST)
     return frozenset(found)
 
 
-def _one(data: Forward, found: set[str], done: int, known: dict[str, OpcodeInfo]) -> int:
+def _one(
+    data: Forward,
+    found: set[str],
+    done: int,
+    known: dict[str, OpcodeInfo],
+    words: set[str] | None,
+    most: int,
+) -> int:
     texts: list[str] = []
     memo: dict[int, str] = {}
     last = ""
     memos = 0
     while True:
         done += 1
-        if done > _MOST:
-            raise TooLong(f"more than {_MOST} opcodes are not followed")
+        if done > most:
+            raise TooLong(f"more than {most} opcodes are not followed")
         at = data.at
         code = data.take(1)
         opcode = known.get(code.decode("latin-1"))
@@ -74,6 +81,8 @@ def _one(data: Forward, found: set[str], done: int, known: dict[str, OpcodeInfo]
             texts.append(memo.get(int(text or 0), ""))
         elif "UNICODE" in name:
             texts.append(text)
+            if words is not None and text:
+                words.add(text)
         if name not in ("MEMOIZE", "BINPUT", "LONG_BINPUT"):
             last = text if "UNICODE" in name else ""
         del texts[:-2]
