@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isclose
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.loss.finite import Finiteness
@@ -33,6 +34,10 @@ from .kit.recovery import OpenIncident
 from .kit.troubles import Troubles, said_in_old_log
 
 CLASSES = ("loss_spike", "loss_diverged", "grad_spike")
+DIGITS = 0.01
+"""Values that differ by less are one that was written with fewer digits (our choice)."""
+TWICE_S = 60.0
+"""Seconds within which it is written again (our choice: some loggers write a block of reports)."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     losses = view.accumulator(Losses)
     if losses is None:
         return
-    told: dict[tuple[str, float, float | None], str] = {}
+    told: list[Jump] = []
     for jump in losses.jumps:
-        # The same output may be read twice: a program may write a log of its own beside it.
-        first = told.setdefault((jump.metric, jump.onset.value, jump.onset.step), jump.file)
-        if not view.live or (first == jump.file and _matters(jump, losses.count, limits)):
+        if view.live and any(_same(jump, other) for other in told):
+            continue
+        told.append(jump)
+        if not view.live or _matters(jump, losses.count, limits):
             yield _finding(jump, view, limits)
     if losses.gradients and not (view.live and losses.gradient_reports > limits.told_reports):
         yield _gradient(losses.gradients, view)
@@ -88,6 +94,17 @@ def _gradient(gradients: list[Gradient], view: View) -> Finding:
     )
 
 
+def _same(jump: Jump, other: Jump) -> bool:
+    """True for one jump that was read twice: a program may write a log of its own beside its output,
+    with other digits, and without the steps that a bar shows."""
+    if jump.file == other.file or jump.metric != other.metric:
+        return False
+    one, two = jump.onset, other.onset
+    steps = one.step is None or two.step is None or one.step == two.step
+    near = abs(one.at - two.at) <= TWICE_S and isclose(one.value, two.value, rel_tol=DIGITS)
+    return steps and near
+
+
 def _matters(jump: Jump, count: int, limits: Limits) -> bool:
     """True while a live run should still show it."""
     if jump.state == "back":
@@ -100,7 +117,7 @@ def _pages(jump: Jump, limits: Limits) -> bool:
     patience = limits.rough_reports if jump.rough else limits.gross_reports
     if jump.swept:
         patience = limits.patience_reports
-    return jump.gross and jump.reports >= patience
+    return jump.gross and jump.high >= patience
 
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
@@ -108,7 +125,9 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     # The very last report may be a sum over an epoch: a single one proves nothing.
     values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
-    stayed = jump.state == "open" and jump.gross and over and proven and not jump.swept
+    stayed = (
+        jump.state == "open" and jump.gross and over and proven and not jump.swept and jump.high
+    )
     patient = jump.gross or jump.reports >= limits.patience_reports
     lasting = jump.state == "lasting" and patient
     excused = _excused(jump, limits)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from middlewatch.sentinels.kit import Observation, Phase, Step
 from middlewatch.sentinels.kit.codec import UNSAVED
 
+from .json_object import JsonObject
 from .log_clock import WITHIN, LogClock
 from .numbers.disambiguate import MEASURES
 from .numbers.fields import Values
@@ -60,19 +62,53 @@ class Progress:
     _epochs: float | None = None
     """Total epochs that it announced, kept until the next report passes them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
+    _object: JsonObject = field(default_factory=JsonObject)
     _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
     @property
     def open(self) -> bool:
         """A record may continue, so :meth:`other_line` must get lines without a report."""
-        return self._head is not None or self._series.open
+        return self._head is not None or self._series.open or self._object.open
 
-    def other_line(self, text: str) -> None:
-        """Take a line without a report: a line of dashes or braces ends a record."""
+    def other_line(self, text: str, now: float, rank: int | None) -> list[Step]:
+        """Take a line without a report: a line of dashes or braces ends a record. Returns the report
+        of a JSON object that it closes."""
         self._series.end()
+        said = self._object_line(text.strip(), now, rank) if self._object.open else []
         self._head_left -= 1
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
+        return said
+
+    def _object_line(self, text: str, now: float, rank: int | None) -> list[Step]:
+        """A line within a JSON object of which members are held back, or the one that ends it."""
+        if text.endswith(("{", "[")) and not text.startswith("}"):
+            # What the outer object counts holds for the inner one too.
+            self._head, self._head_left = (self._object.step, self._object.epoch), HEAD_LINES
+            self._head_full = False
+            self._object.clear()
+            return []
+        return self._end_object(now, rank) if text.startswith("}") else []
+
+    def _end_object(self, now: float, rank: int | None) -> list[Step]:
+        """The reports of the open JSON object, which is over: one a line."""
+        held, (step, epoch) = self._object, self._head or (None, None)
+        step = step if held.step is None else held.step
+        epoch = epoch if held.epoch is None else held.epoch
+        told = held.tells(counted=step is not None or epoch is not None)
+        lines = [(m.line, m.named, m.text) for m in held.members if told]
+        if held.step is not None and (told or self._measured):
+            lines.append((held.step_line, {}, ""))
+        held.clear()
+        if not lines:
+            return []
+        self._measured = True
+        self._last = self._last if step is None else step
+        total = self._total if step is not None and step <= (self._total or 0.0) else None
+        return [
+            Step(now, step, named, epoch, total, rank, self.file, line, plain(text))
+            for line, named, text in sorted(lines, key=itemgetter(0))
+        ]
 
     def takes_plain(self, report: LineReport | None, values: Values) -> bool:
         """:meth:`plain_step` will do for this report."""
@@ -81,6 +117,7 @@ class Progress:
             and report.plain
             and values.step is not None
             and not self._series.open
+            and not self._object.open
             and self._epochs is None
         )
 
@@ -141,7 +178,10 @@ class Progress:
         self.learning = self.learning or report.learning
         if self.learning and "train_loss" in named:
             named["loss"] = named.pop("train_loss")
-        said: list[Observation] = []
+        if report.member and epochs is None:
+            self._object.add(values, named, line, text)
+            return []
+        said: list[Observation] = list(self._end_object(now, rank)) if self._object.open else []
         if report.bar:
             keep = self._bar_seen(report, values, named)
             if not self._evaluating and report.bar in ("evaluate", "plain") and not keep:

@@ -27,6 +27,8 @@ _CHAIN = (
     "The above exception was the direct cause",
 )
 _FRAME = re.compile(r'^\s{1,12}File "[^"]{1,300}", line \d+, in \S')
+_SCRIPT = re.compile(r'^\s{1,12}File "(?P<file>[^"<]{1,300})", line \d+, in <module>$')
+"""The first frame of an exception that nobody caught in the main thread of a script."""
 _IGNORED = re.compile(
     r'^(?:Exception ignored in\b|Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
     r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved)"
@@ -100,9 +102,11 @@ class Open:
     """One of its frames reads training data."""
     save: bool = False
     """One of its frames saves a checkpoint."""
+    script: str = ""
+    """The file of its first frame, if that is the top of a script."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
-        *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save"),
+        *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
     )
 
 
@@ -125,6 +129,8 @@ class Raised:
     """It was raised while a batch of training data was read."""
     save: bool = False
     """It was raised while a checkpoint was saved."""
+    script: str = ""
+    """The script through whose top it went, so that it ended the program; empty if that is not known."""
 
 
 def split_error(text: str) -> tuple[str, str] | None:
@@ -244,6 +250,8 @@ class Tracebacks:
             text = self._without_lead(trace.lead, text)
         if trace.indent and text[: trace.indent].isspace():
             text = text[trace.indent :]
+        if trace.seen == 1 and (first := _SCRIPT.match(text)):
+            trace.script = first["file"]
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)
@@ -251,7 +259,7 @@ class Tracebacks:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
         how = trace.ignored, trace.chained, trace.data, trace.save
-        return True, Raised(trace.line, trace.text, text, *error, *how)
+        return True, Raised(trace.line, trace.text, text, *error, *how, script=trace.script)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

@@ -94,6 +94,7 @@ class WatchedRun:
             world_size=spec.world_size,
             attempt=spec.attempt,
             keep_saves=kept_saves(spec.command),
+            command=" ".join(spec.command),
         )
         self.history = RunHistory(self.facts, box)
         if saved:

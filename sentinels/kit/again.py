@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from operator import itemgetter
+from pathlib import PurePath
 from typing import NamedTuple
 
 from .observations import LogEvent, ProcessEnded, Step
@@ -122,6 +123,13 @@ def _of_a_shell(view: View) -> bool:
     return bool(names) and not any(name.startswith(("python", "pt_")) for name in names)
 
 
+def _of_another(view: View, event: LogEvent) -> bool:
+    """True for an exception that went through the top of a script which the command of the run does not
+    name: the run started that program, and it failed before anybody saw it live."""
+    script = PurePath(str(event.details.get("script", ""))).name
+    return bool(script and view.run.command) and script not in view.run.command
+
+
 def _came_further(view: View, at: float) -> bool:
     """True when a later step of the same epoch, or of a later one, was reported after ``at`` (epoch
     seconds) than before."""
@@ -170,7 +178,8 @@ def failed_part(view: View, since: float) -> LogEvent | None:
             not end.main and end.exit_code != 0 and abs(end.at - event.at) <= DIED_S
             for end in view.endings
         )
-        if (died or _of_a_shell(view)) and _begun_anew(view.steps, event):
+        ended = died or _of_a_shell(view) or _of_another(view, event)
+        if ended and _begun_anew(view.steps, event):
             return event
     return None
 

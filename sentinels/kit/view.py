@@ -49,6 +49,8 @@ class RunFacts:
     """Above 1 for a command that a wrapper has started again."""
     keep_saves: int | None = None
     """Number of checkpoints that the trainer keeps, by the command line."""
+    command: str = ""
+    """The command line, with blanks between its words."""
 
 
 @dataclass(frozen=True, slots=True)

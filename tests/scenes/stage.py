@@ -107,22 +107,24 @@ class _Stage:
         self.began = 0.0
         self.job: subprocess.Popen[bytes] | None = None
         self.run = ""
+        self.watched_at: float | None = None
+        """Seconds after the start; ``None`` while nobody watches the job yet."""
 
     def play(self) -> None:
         self.box.command("start")
-        attached_at: float | None = 0.0
+        attach_at = float(self.scene.data.get("attach_after_s", 5))
         if self.scene.data["how"] == "attach":
-            attached_at = float(self.scene.data.get("attach_after_s", 5))
             self._start_alone()
         else:
             self._start_watched()
+            self.watched_at = 0.0
         self.began = time.time()
         seen = 0
         while (elapsed := time.time() - self.began) < self.scene.data["length_s"]:
             time.sleep(POLL_S)
-            if attached_at is not None and self.job is not None and elapsed >= attached_at:
-                attached_at = None
+            if self.watched_at is None and elapsed >= attach_at:
                 self._attach()
+                self.watched_at = time.time() - self.began
             self._look(elapsed)
             for push in self.box.receiver.pushes[seen:]:
                 self.done.pushes.append((push.at - self.began, push))
@@ -162,7 +164,8 @@ class _Stage:
 
     def _look(self, elapsed: float) -> None:
         text = _text(self.log) + ("" if self.log == self.out else _text(self.out))
-        for act in list(self.acts):
+        # What is done from outside is done to a job that is watched, however fast it was until then.
+        for act in [] if self.watched_at is None else list(self.acts):
             kind, _, what = str(act["when"]).partition(":")
             due = what.strip() in text if kind == "line" else elapsed >= float(what)
             if not due:
@@ -197,6 +200,9 @@ class _Stage:
         return False
 
     def _collect(self, seen: int) -> None:
+        onset = self.done.onset_s
+        if onset is not None and (self.watched_at is None or onset < self.watched_at):
+            self.done.error = "its trouble came before it was watched"
         for push in self.box.receiver.pushes[seen:]:
             self.done.pushes.append((push.at - self.began, push))
         self.done.incidents = self.box.ask("incidents", all=True)

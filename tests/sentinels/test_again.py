@@ -254,3 +254,24 @@ def test_jobs_that_fail_within_seconds(story: Story, apart_s: float, *, told: bo
         raised(story.wait(apart_s))
     found = [finding.key for finding in story.wait(1).asks("crash")]
     assert ("loop" in found) is told
+
+
+JOB: Any = {**BAD_RECORD, "script": "/data/queue/rank_job.py"}
+
+
+def one_job(story: Story) -> Story:
+    """A job of a queue that failed before anybody saw its process, and then the next one."""
+    story.looks.append(ProcessesSeen(story.now, (sample(name="python3"),)))
+    story.train(60).wait(1).says("python_exception", **JOB)
+    return attempt(story.wait(1), 1, 5)
+
+
+def test_a_job_that_was_never_seen_alive(story: Story) -> None:
+    story.facts = replace(story.facts, command="python queue.py")
+    (finding,) = one_job(story).asks("crash")
+    assert (finding.key, finding.severity) == ("part", Severity.WARNING)
+
+
+def test_an_exception_of_the_main_script_itself_was_caught(story: Story) -> None:
+    story.facts = replace(story.facts, command="python rank_job.py")
+    assert one_job(story).asks("crash") == []

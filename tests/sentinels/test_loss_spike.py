@@ -82,6 +82,13 @@ def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None
     assert (back.trouble, back.severity) == ("loss_spike", Severity.INFO)
 
 
+def test_two_outliers_that_are_over_page_nobody(story: Story) -> None:
+    """Then the loss is a little higher for some reports: nothing like the jump."""
+    up(trained(story), 3e4, 2)
+    for _ in range(4):
+        assert only(up(story, 4.0, 1)).severity is Severity.INFO
+
+
 def test_an_explosion_before_the_noise_is_known(story: Story) -> None:
     story.step(train_loss=0.14)
     for value in (2.5e4, 7.5e4, 2.8e4):
@@ -221,11 +228,12 @@ def test_the_losses_of_a_learner_grow_with_its_rewards(story: Story) -> None:
 
 
 def test_output_that_is_read_twice_is_told_once(story: Story) -> None:
-    """A program that prints and writes a log of its own, with the same lines."""
+    """A program that prints and writes a log of its own, with more digits."""
     for n in range(60):
         loss = 2.0 + 0.01 * (n % 3) if n < 40 else 80.0 + n
         for file in ("/data/train.log", "/data/OUT"):
             story.file = file
-            story.step(0.5, by=file == "/data/train.log", train_loss=loss)
+            digits = 0.0 if file == "/data/OUT" else 0.00431
+            story.step(0.5, by=file == "/data/train.log", train_loss=loss + digits)
     found = story.asks("loss_spike")
     assert [f.trouble for f in found] == ["loss_diverged"]

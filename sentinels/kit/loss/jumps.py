@@ -27,6 +27,10 @@ LITTLE = 0.1
 """Progress below this part of the level is too little to measure a jump by."""
 STILL_UP = 2.0
 """A loss more than this many spreads above the old level is still up."""
+HIGH = 0.1
+"""A report that is up by this part of the height of a jump is still as high, whatever its size (our
+choice): after an explosion the loss stays within a power of ten, after an outlier it is back at once,
+though often a little above the old level for some reports."""
 BACK = 3
 """Consecutive reports near the old level after which the loss has come back."""
 KEPT = 16
@@ -172,6 +176,8 @@ class Jumps:
             if len(series.anew) == BEGINNING and jump.lost >= RESET:
                 self._begins_again(series, jump, mark)
         limit = self._count(jump, mark, STILL_UP)
+        high = mark.value >= jump.base + HIGH * (jump.top - jump.base)
+        jump.high = jump.high + 1 if high or series.guard.is_gross(mark.value) else 0
         if jump.back is not None:
             series.jump = None
             return

@@ -87,13 +87,15 @@ class Jump:
     """Gradient norm when it was decided, and the usual one before."""
     near: int = 0
     """Consecutive reports near the old level."""
+    high: int = 0
+    """Consecutive reports, up to the newest, that are out of all proportion themselves."""
     after: list[float] = field(default_factory=list)
     """Values after the jump, for the next median."""
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
         ("base", "spread", "lost", "top", "undone", "*after"),
         ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual"),
-        *("state", "back", "reports", "over_at", "near"),
+        *("state", "back", "reports", "over_at", "near", "high"),
     )
 
 

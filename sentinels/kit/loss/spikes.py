@@ -212,6 +212,10 @@ class SpikeDetector:
         self._out = self._streak = 0
         self._quiet = quiet
 
+    def is_gross(self, value: float) -> bool:
+        """True for a value that is out of all proportion to the first ones."""
+        return abs(value) > GROSS * self._largest > 0.0
+
     def push(self, value: float, step: float | None = None) -> Alarm | None:
         """Take in the next reported value; returns the alarm, if it raises one."""
         if step is not None:

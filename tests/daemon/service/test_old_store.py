@@ -142,6 +142,7 @@ def test_every_ledger_is_read_and_written_as_it_was(kind: type[Accumulator]) -> 
         written |= {name: saved[name] for name in ("space", "inodes")}
     if kind.key() == "Losses":  # later than 0.1.0
         assert all(one.pop("undone") for _, one in written["series"])
+        assert all(jump.pop() == 0 for jump in written["jumps"]["all"])  # ``high``
     assert written == saved
 
 
@@ -154,8 +155,9 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
     reader = LiveReader.restore("/data/run/train.log", saved["reader"])
     again = json.loads(jsonlines.dumps(reader.save()))
     for trace in again["tracebacks"]["open"]:
-        assert trace[-3:] == [0, False, False]  # indent, data, save: later than 0.1.0
-        del trace[-3:]
+        assert trace[-4:] == [0, False, False, ""]  # indent, data, save, script: later than 0.1.0
+        del trace[-4:]
+    assert again["progress"].pop("object")["members"] == []  # later than 0.1.0
     assert again == saved["reader"]
     assert saved["reader"]["tracebacks"]["open"]
     assert saved["reader"]["cutter"]["partial"]
