@@ -21,7 +21,7 @@ from middlewatch.sentinels.kit.numbers import span
 
 from ..config.save_folder import SaveFolder
 from .formats import names
-from .save_names import CheckpointPath, SaveNames, Stamp
+from .save_names import CheckpointPath, SaveNames, FileState
 
 __all__ = ["DEEPEST", "CheckpointFinder", "CheckpointPath"]
 
@@ -135,11 +135,11 @@ class CheckpointFinder:
         return self._names.far
 
     @property
-    def unsure(self) -> Mapping[str, Stamp]:
+    def unsure(self) -> Mapping[str, FileState]:
         """Files that only their first bytes can tell, which this finder does not read."""
         return self._names.unsure
 
-    def told(self, asked: Mapping[str, Stamp], models: Container[str]) -> None:
+    def told(self, asked: Mapping[str, FileState], models: Container[str]) -> None:
         """Which of these files are checkpoints: their folders are listed again."""
         for path, mark in asked.items():
             self._names.learn(path, mark, model=path in models)

@@ -14,7 +14,7 @@ _NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", 
 
 _MOST_PEEKED = 20_000
 
-Stamp = tuple[int, int, int]
+FileState = tuple[int, int, int]
 """Of a file: its modification time in nanoseconds, its size and its inode."""
 Entries = list[os.DirEntry[str]]
 
@@ -53,10 +53,10 @@ class SaveNames:
         self._roots, self._learnt, self._leads_far = roots, learnt, leads_far
         self._models: set[str] = set()
         """Series of files that were found to be models."""
-        self._peeked: dict[str, Stamp] = {}
+        self._peeked: dict[str, FileState] = {}
         """Files that were opened and are none -> how they were then."""
         self._opens = opens
-        self.unsure: dict[str, Stamp] = {}
+        self.unsure: dict[str, FileState] = {}
         """Files that somebody else has to look at."""
 
     def sort(self, found: Iterable[os.DirEntry[str]], root: str) -> tuple[Entries, Entries]:
@@ -145,7 +145,7 @@ class SaveNames:
         self.learn(entry.path, mark, model=model)
         return model
 
-    def learn(self, path: str, mark: Stamp, *, model: bool) -> None:
+    def learn(self, path: str, mark: FileState, *, model: bool) -> None:
         """What the first bytes of a file say."""
         if self.unsure.get(path) == mark:
             del self.unsure[path]

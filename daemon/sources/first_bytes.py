@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from ..checkpoints.finder import CheckpointFinder
-from ..checkpoints.save_names import Stamp
+from ..checkpoints.save_names import FileState
 from ..system.far import Far
 from ..system.guard import Guards
 
@@ -27,7 +27,7 @@ class FirstBytes:
     def __init__(self, guards: Guards) -> None:
         self._guard = guards.guard(_LOCAL, "first-bytes")
         self._client = f"{next(_clients)}:first-bytes"
-        self._asked: dict[str, Stamp] = {}
+        self._asked: dict[str, FileState] = {}
 
     def turn(self, finder: CheckpointFinder) -> bool:
         """Give an answer that has come to the finder, and ask for what it does not know. False when there was

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -92,7 +92,7 @@ def test_a_whole_one(there: Path, name: str) -> None:
 def test_a_pickle_of_arrays_is_a_model_by_the_names_in_it(tmp_path: Path, there: Path) -> None:
     assert models.is_model(str(there / "params_2.pkl")), "Haiku: linear/w and linear/b"
     data = tmp_path / "batch_2.pkl"
-    data.write_bytes(pickle.dumps({"images": numpy.zeros(9), "labels": numpy.zeros(9)}))
+    data.write_bytes(pickle.dumps({"images": np.zeros(9), "labels": np.zeros(9)}))
     assert not models.is_model(str(data))
     data.write_bytes(pickle.dumps({"w": 1, "b": 2}))
     assert not models.is_model(str(data)), "no array in it"
