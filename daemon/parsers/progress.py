@@ -27,6 +27,8 @@ BAR_LINES = 200
 """Lines after a redraw of a bar that may take their step from it, if they have none."""
 NESTED_DRAWS = 2000
 """Redraws of other bars after which the main bar counts as abandoned."""
+FILLED = 2
+"""Rows of a table in turn that make a column one that has a number in every row (our choice)."""
 UPDATE_S = 1.0
 UPDATE_PARTS = 500
 """Redraws of a bar are reported once a second or every 1/500 of the way, whichever comes
@@ -62,6 +64,9 @@ class Progress:
     _epochs: float | None = None
     """Total epochs that it announced, kept until the next report passes them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
+    _filled: dict[str, int] = field(default_factory=dict)
+    """Rows in turn in which a column of evaluations had a number; no more is counted once it is
+    :data:`FILLED`."""
     _object: JsonObject = field(default_factory=JsonObject)
     _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
@@ -181,6 +186,8 @@ class Progress:
         if report.member and epochs is None:
             self._object.add(values, named, line, text)
             return []
+        if report.row:
+            self._without_missing(named)
         said: list[Observation] = list(self._end_object(now, rank)) if self._object.open else []
         if report.bar:
             keep = self._bar_seen(report, values, named)
@@ -226,6 +233,19 @@ class Progress:
                 )
             )
         return said
+
+    def _without_missing(self, named: dict[str, float]) -> None:
+        """Take out what a table shows as NaN because there was no evaluation for this row, as pandas does.
+
+        A column in which two rows in turn had a number is one that is always filled.
+        """
+        for name in [n for n in named if n == "eval_loss" or n == "accuracy"]:
+            filled = self._filled.get(name, 0)
+            if named[name] == named[name]:
+                self._filled[name] = min(filled + 1, FILLED)
+            elif filled < FILLED:
+                self._filled[name] = 0
+                del named[name]
 
     def _planned(
         self, report: LineReport, values: Values, now: float, line: int

@@ -353,3 +353,25 @@ def test_a_heading_names_the_epoch_of_what_follows() -> None:
     said = steps("Epoch 10 总结:\n  训练损失: 0.32 | 训练 Dice: 0.78\n  验证损失: 0.29\n")
     assert [(s.epoch, s.loss) for s in said] == [(10, None), (10, 0.32), (10, None)]
     assert said[-1].values == {"eval_loss": 0.29}
+
+
+PANDAS = """ fold  epoch     loss  val_loss  val_auc
+    0      {0} 0.612000       {1}      NaN
+    0      {2} 0.583000       {3}      NaN"""
+
+
+def test_a_cell_without_an_evaluation_is_no_nan() -> None:
+    """pandas shows NaN for a row without a value: `history.tail(2)` of a loop that evaluates now and then."""
+    text = "\n".join(
+        PANDAS.format(n, "0.55" if n % 4 == 2 else "NaN", n + 1, "NaN") for n in range(0, 12, 2)
+    )
+    said = steps(text)
+    assert [s.values["eval_loss"] for s in said if "eval_loss" in s.values] == [0.55] * 3
+    assert len(said) == 12
+
+
+def test_a_column_that_was_always_filled_may_become_nan() -> None:
+    rows = "\n".join(
+        PANDAS.format(n, "0.5", n + 1, "NaN" if n == 4 else "0.4") for n in range(0, 6, 2)
+    )
+    assert math.isnan(steps(rows)[-1].values["eval_loss"])

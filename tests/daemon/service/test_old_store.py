@@ -158,6 +158,7 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
         assert trace[-4:] == [0, False, False, ""]  # indent, data, save, script: later than 0.1.0
         del trace[-4:]
     assert again["progress"].pop("object")["members"] == []  # later than 0.1.0
+    assert again["progress"].pop("filled") == {}
     assert again == saved["reader"]
     assert saved["reader"]["tracebacks"]["open"]
     assert saved["reader"]["cutter"]["partial"]
