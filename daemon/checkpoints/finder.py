@@ -21,7 +21,7 @@ from middlewatch.sentinels.kit.numbers import span
 
 from ..config.save_folder import SaveFolder
 from .formats import names
-from .save_names import CheckpointPath, SaveNames, FileState
+from .save_names import CheckpointPath, FileState, SaveNames
 
 __all__ = ["DEEPEST", "CheckpointFinder", "CheckpointPath"]
 
