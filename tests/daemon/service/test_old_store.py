@@ -107,7 +107,15 @@ def test_the_digests_of_its_checkpoints_are_known(docs: Docs) -> None:
 
 def test_what_was_sent_and_where_it_stood(docs: Docs) -> None:
     assert Queued.from_json(docs["message"]).state == "sent"
-    new = {"trouble": "", "key": "", "every": False}
+    new = {
+        "trouble": "",
+        "key": "",
+        "every": False,
+        "severity": "",
+        "run": "",
+        "about": "",
+        "took": [],
+    }
     assert Queued.from_json(docs["message"]).to_json() == docs["message"] | new
     assert codec.load(Position, docs["box"]).sequence == docs["box"]["sequence"]
     assert codec.load(Surroundings, docs["run"]["session"]).first == 24
