@@ -13,7 +13,6 @@ import json
 import os
 import shlex
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -118,7 +117,7 @@ class Deployer:
         script = (
             'd=$(mktemp -d) && cat > "$d/w.zip" && cd "$d" && '
             f"{shlex.quote(self._found.python)} -m zipfile -e w.zip . && "
-            f"PYTHONPATH=$d {shlex.quote(self._found.python)} -m middlewatch.daemon.remote.there "
+            f"PYTHONPATH=$d {shlex.quote(self._found.python)} -m middlewatch.daemon.box.deployed "
             f'place {shlex.quote(self._found.home)}; s=$?; rm -rf "$d"; exit $s'
         )
         done = self._piped(script, own)
@@ -157,9 +156,7 @@ class Deployer:
             self._say(f"sending {len(missing)} wheels, {count / 1e6:.0f} MB")
             with tempfile.TemporaryDirectory() as home:
                 bundle = Path(home, "wheels.tar")
-                with tarfile.open(bundle, "w") as archive:
-                    for one in missing:
-                        archive.add(one, one.name)
+                _pack(bundle, missing)
                 with contextlib.suppress(BoxUnreachable):
                     self._piped(f"cd {quoted} && tar -xf - --no-same-owner", bundle)
             sent += count
@@ -317,7 +314,7 @@ def remove(box: Box, found: Probe, *, force: bool) -> list[str]:
     env = f"MIDDLEWATCH_STATE_DIR={quoted}/state MIDDLEWATCH_CONFIG={quoted}/config.toml"
     script = (
         f"cd / && {shlex.quote(program)} stop >/dev/null 2>&1; "
-        f"{env} {quoted}/venv/bin/python -m middlewatch.daemon.remote.there leave; "
+        f"{env} {quoted}/venv/bin/python -m middlewatch.daemon.box.deployed leave; "
         f"{shlex.quote(program)} stop >/dev/null 2>&1; rm -rf -- {quoted} "
         f"{shlex.quote(found.home)}/.middlewatch; test ! -e {quoted}"
     )
@@ -330,6 +327,21 @@ def remove(box: Box, found: Probe, *, force: bool) -> list[str]:
         return [
             f"whether {box.host} starts it at boot could not be found out: {done.err[-200:].strip()}"
         ]
+
+
+def _pack(bundle: Path, files: Sequence[Path]) -> None:
+    """Put files into one archive, by their names alone. Raises UsageError."""
+    named = [word for one in files for word in ("-C", str(one.parent.absolute()), one.name)]
+    # A Mac would add files of its own to it.
+    env = {**os.environ, "COPYFILE_DISABLE": "1"}
+    try:
+        done = subprocess.run(
+            ["tar", "-cf", str(bundle), *named], capture_output=True, check=False, env=env
+        )
+    except OSError as error:
+        raise UsageError(f"tar cannot be started: {error.strerror}") from None
+    if done.returncode:
+        raise UsageError(f"tar: {done.stderr.decode(errors='replace').strip()[-300:]}")
 
 
 def _check_room(found: Probe) -> None:

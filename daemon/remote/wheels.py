@@ -14,7 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,14 +91,14 @@ def lines_for(python: str, machine: str) -> Iterator[str]:
 
 def _requirement() -> Any:
     """The class that reads a requirement: pip has one inside, and pip is needed here anyway."""
-    for name in ("packaging.requirements", "pip._vendor.packaging.requirements"):
-        try:
-            return import_module(name).Requirement
-        except ImportError:
-            continue
-    raise UsageError(
-        "wheels are fetched with pip, and this Python has none", f"{sys.executable} -m ensurepip"
-    )
+    try:
+        from pip._vendor.packaging.requirements import Requirement
+    except ImportError:
+        raise UsageError(
+            "wheels are fetched with pip, and this Python has none",
+            f"{sys.executable} -m ensurepip",
+        ) from None
+    return Requirement
 
 
 def platforms(minor: int, machine: str) -> Iterator[str]:

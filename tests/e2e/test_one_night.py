@@ -207,7 +207,7 @@ def test_the_page_from_start_to_end(night: Night, receiver: Receiver) -> None:
 
     said = night.type(next(page))
     assert "FINISHED" in said
-    assert "300 reports" in said
+    assert "300 of 300" in said
     assert night.type(next(page)).count("ok (finite)") == 3
 
     teardown = next(page)

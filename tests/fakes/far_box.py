@@ -54,6 +54,8 @@ class FarBox:
         lines += [f"AuthorizedKeysFile {root}/authorized_keys", "StrictModes no", "PidFile none"]
         lines += ["PermitRootLogin prohibit-password", "MaxStartups 100", "PrintMotd no"]
         lines += [f"SetEnv {' '.join(f'{k}={v}' for k, v in told.items())}"]
+        # sshd begins in the home folder of the account; the box has another one.
+        lines += ['ForceCommand cd "$HOME" && eval "${SSH_ORIGINAL_COMMAND:-exec sh}"']
         (root / "sshd_config").write_text("\n".join(lines) + "\n")
         self.config = root / "ssh_config"
         own = [f"Host {NAME}", "HostName 127.0.0.1", f"Port {self.port}"]

@@ -1,6 +1,6 @@
 """The part of ``deploy`` that runs on the box: where to install, and how to leave without a trace.
 
-``python -m middlewatch.daemon.remote.there place`` prints where; ``leave`` takes back the start with the
+``python -m middlewatch.daemon.box.deployed place`` prints where; ``leave`` takes back the start with the
 box. Both print one JSON object.
 """
 
@@ -11,14 +11,14 @@ import os
 import sys
 from typing import Any
 
-from ..box.at_boot import AtBoot, Failed, Wanted, way
-from ..box.durability import PathDurability
-from ..box.platforms import recognise
 from ..config.load import load
 from ..config.paths import StateDir, config_file, state_dir
 from ..config.schema import Config
 from ..system.mounts import readable_table
 from ..system.store import Store
+from .at_boot import AtBoot, Failed, Wanted, way
+from .durability import PathDurability
+from .platforms import recognise
 
 LEAST_BYTES = 400 << 20
 _NEVER = ("/proc", "/sys", "/dev", "/run", "/etc", "/boot", "/tmp")
