@@ -129,21 +129,23 @@ class AtBoot:
     def take_back(self) -> list[str]:
         """Take away what :meth:`put` has written; sentences about what was kept.
 
-        What a person has written or changed stays. Raises OSError and :class:`Failed`.
+        What a person has written or changed stays, and what starts another installation. Raises
+        OSError and :class:`Failed`.
         """
-        if self.by == "by hand":
+        state = self.state()
+        if self.by == "by hand" or state == "new":
             return []
         if self.by == "cron":
-            state = self.state()
-            if state in ("same", "ours"):
-                _run(["crontab", "-"], _crontab_without(_crontab()))
-            return ["your own lines in the crontab are kept"] if state == "theirs" else []
-        if not os.path.lexists(self.path):
+            text = _crontab()
+            if state == "theirs" or self.wanted.program[0] not in text:
+                return ["lines of the crontab that are not of this installation are kept"]
+            _run(["crontab", "-"], _crontab_without(text))
             return []
-        if os.path.islink(self.path) or not _unchanged(
-            Path(self.path).read_text(encoding="utf-8", errors="surrogateescape")
-        ):
+        if state == "theirs":
             return [f"{self.path} was changed by a person: it is kept"]
+        text = Path(self.path).read_text(encoding="utf-8", errors="surrogateescape")
+        if self.wanted.program[0] not in text:
+            return [f"{self.path} starts another installation: it is kept"]
         self._systemctl("disable", "--now", NAME)
         Path(self.path).unlink()
         self._systemctl("daemon-reload")

@@ -51,7 +51,9 @@ def _roomy(path: str) -> bool:
 def leave() -> dict[str, Any]:
     """Take away what starts the watch with the box, unless a person has changed it."""
     config = load(config_file())
-    boot = way(Wanted(("middlewatch",)), recognise(name=config.platform.name), os.environ)
+    boot = way(
+        Wanted((f"{sys.prefix}/bin/middlewatch",)), recognise(name=config.platform.name), os.environ
+    )
     notes = _taken_back(boot)
     where = StateDir(state_dir())
     store = Store(where.store, where.reserve)
