@@ -19,7 +19,7 @@ from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 
 CONNECT_S = 10
 """Seconds for a connection. With :data:`ALIVE_S` twice a dead one is told within 15 s."""
-ALIVE_S = 5
+ALIVE_S = 4
 """Seconds of silence after which ssh asks the other side for a sign, twice."""
 PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each further try. Our choice: all together are less than a box takes to start."""

@@ -96,6 +96,15 @@ class FarBox:
             server.kill()
             server.wait()
 
+    def freeze(self) -> list[int]:
+        """Stop every session without ending it, as a network that is gone does; their processes."""
+        assert self._server is not None
+        found = sessions(self._server.pid)
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGSTOP)
+        return found
+
     def env(self) -> dict[str, str]:
         """Variables for which ssh and rsync know the box."""
         return {"RSYNC_RSH": f"ssh -F {shlex.quote(str(self.config))}"}
