@@ -146,7 +146,12 @@ def test_a_unit_is_taken_back_unless_it_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[list[str]] = []
-    monkeypatch.setattr(at_boot, "_run", lambda argv, text="": told.append(list(argv)) or "")
+
+    def run(argv: Sequence[str], text: str = "") -> str:
+        told.append(list(argv))
+        return text
+
+    monkeypatch.setattr(at_boot, "_run", run)
     unit = AtBoot("systemd", str(tmp_path / "middlewatch.service"), Wanted((PROGRAM,)))
     path = Path(unit.path)
     assert unit.take_back() == []
