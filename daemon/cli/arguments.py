@@ -11,6 +11,7 @@ from typing import Any
 from middlewatch import __version__
 
 from . import setup_arguments
+from .arguments_before import before
 from .arguments_keeping import keeping
 from .parser import Add, Parser, json_option
 
@@ -56,6 +57,7 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
+    before(add)
     keeping(add)
     return parser
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
+from ..box import money
 from ..config.phones import all_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
@@ -192,6 +193,29 @@ class Alerter:
             if self._wants_reminder(incident):
                 yield partial(self._remind, incident)
 
+    def repeat(self, incident: Incident, every: Sequence[float]) -> None:
+        """Push an open incident again after the intervals ``every`` (seconds; the last one repeats).
+
+        For what goes on when no run lives, so that the reminders about runs say nothing of it.
+        """
+        now, alerts = self._context.clock.now(), self._context.config.alerts
+        if incident.state != "open" or not self.outbox.urls:
+            return
+        if incident.severity < Severity.parse(alerts.min_severity):
+            return
+        if self._silenced(incident.run, incident.trouble):
+            return
+        if incident.alerted_at is not None:
+            if not every:
+                return
+            if now - incident.alerted_at < every[min(incident.reminders, len(every) - 1)]:
+                return
+        self._remind(incident)
+
+    def greet(self, message: messages.Message) -> bool:
+        """Push what is told once about the platform; False where there is no phone to tell it to."""
+        return bool(self.outbox.urls) and self._push(message)
+
     def _remind(self, incident: Incident) -> None:
         now = self._context.clock.now()
         watched = self._context.runs[incident.run]
@@ -306,7 +330,16 @@ class Alerter:
             [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
             watched.history.claimed_saves,
             watched.spec,
+            self._cost_of(change),
         )
+
+    def _cost_of(self, change: Change) -> str:
+        """What an incident cost, as a sentence; empty without a price."""
+        context, incident = self._context, change.incident
+        found = context.loss_of(incident)
+        if change.kind == "resolved":
+            return money.ended_text(incident.trouble, found, context.price)
+        return "" if found is None or context.price is None else found.text(context.price)
 
     def _push(self, message: messages.Message, run: str = "") -> bool:
         clock = self._context.clock
