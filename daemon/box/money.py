@@ -117,7 +117,9 @@ def loss(
         return Loss(until - incident.onset, "standstill") if until > incident.onset else None
     if ended_at is None or not (incident.tells_end or incident.holds_end or incident.fatal):
         return None
-    good = [c.saved_at for c in checkpoints if c.state == "ok" and began_at <= c.saved_at <= ended_at]
+    good = [
+        c.saved_at for c in checkpoints if c.state == "ok" and began_at <= c.saved_at <= ended_at
+    ]
     if not good or ended_at <= max(good):
         return None
     return Loss(ended_at - max(good), "work")
@@ -170,9 +172,7 @@ def status_json(
         "box_amount": None if box_since is None else round(known.amount(now - box_since), 4),
         "balance": None if left is None else round(left.left, 4),
         "balance_ends_at": None if left is None else iso(left.ends_at),
-        "balance_hours": None
-        if left is None
-        else round(max(0.0, left.ends_at - now) / HOUR_S, 2),
+        "balance_hours": None if left is None else round(max(0.0, left.ends_at - now) / HOUR_S, 2),
         "text": _status_text(known, run_s, box_since, left, now),
     }
 

@@ -31,7 +31,9 @@ def own_file(config: Config) -> Path | None:
     return Path(config.path).parent / OWN_FILE if config.path else None
 
 
-def of_box(config: Config, platforms: tuple[Platform, ...]) -> tuple[Profile | None, Platform | None]:
+def of_box(
+    config: Config, platforms: tuple[Platform, ...]
+) -> tuple[Profile | None, Platform | None]:
     """The profile of the first platform that has one, and the platform that was recognised.
 
     Raises ConfigError for a mistake in the file of a person.

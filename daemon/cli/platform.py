@@ -41,7 +41,7 @@ def _lines(told: Mapping[str, Any], *, named: bool) -> Iterator[str]:
     if told["recognised"]:
         yield f"  this box, recognised by {', '.join(told['signs'])}"
     elif not named:
-        yield "  this box was not recognised; if you know better: [platform] name = \"NAME\""
+        yield '  this box was not recognised; if you know better: [platform] name = "NAME"'
         yield f"  names: {', '.join(ids())}"
     if told["price_per_hour"]:
         yield from _row("price", f"{told['price_per_hour']:g} {told['currency']} an hour".strip())

@@ -173,7 +173,9 @@ def _of_person(path: Path) -> dict[str, dict[str, Any]]:
     known = ids()
     for name, rows in table.items():
         if name not in known or not isinstance(rows, dict):
-            raise ConfigError(f"{path}: there is no platform {name!r}", f"known: {', '.join(known)}")
+            raise ConfigError(
+                f"{path}: there is no platform {name!r}", f"known: {', '.join(known)}"
+            )
         for kind in _ROWS:
             given = rows.get(kind, [])
             if isinstance(given, list):
@@ -252,4 +254,5 @@ def _toml(text: str) -> dict[str, Any]:
         import tomllib  # imported here: the parser costs memory only when it is needed
     else:
         import tomli as tomllib
-    return tomllib.loads(text)
+    table: dict[str, Any] = tomllib.loads(text)
+    return table

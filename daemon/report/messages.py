@@ -232,7 +232,9 @@ def _paid(status: dict[str, Any]) -> list[str]:
     lines = [] if cost is None else [f"Cost: {_short(cost['text'], 240)}"]
     if platform is not None and platform["stop"]:
         undo = "" if platform["stop_can_be_undone"] else ", which cannot be undone"
-        lines.append(_short(f"Stops the meter on {platform['name']}: {platform['stop']}{undo}", 200))
+        lines.append(
+            _short(f"Stops the meter on {platform['name']}: {platform['stop']}{undo}", 200)
+        )
         lines += [_short(one, 200) for one in platform["if_stopped_now"][:1]]
     return lines
 

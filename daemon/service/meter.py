@@ -81,7 +81,11 @@ class Meter:
         """Why a trouble that is not found any more is over."""
         if incident.trouble == "box_idle":
             living = [r.spec.name for r in self._context.living_runs()]
-            return f"a run is alive again: {living[0]}" if living else "the price is not known any more"
+            return (
+                f"a run is alive again: {living[0]}"
+                if living
+                else "the price is not known any more"
+            )
         return "that end was put off"
 
     def _findings(
@@ -129,7 +133,9 @@ class Meter:
     def _proof(self, now: float) -> Iterator[Evidence]:
         context = self._context
         if context.price is not None:
-            yield Evidence("process", f"no run lives; the price is from {context.price.told_by}", now)
+            yield Evidence(
+                "process", f"no run lives; the price is from {context.price.told_by}", now
+            )
         verb = clocks.stop_words(context.profile)
         if verb:
             yield Evidence("process", f"stops the meter on {verb}", now)

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
+import pytest
+
 from middlewatch.daemon.box import clocks, money
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.platform_profiles import profile
 from middlewatch.daemon.config.schema import Cost
 from middlewatch.daemon.judge.incidents import Incident
-from middlewatch.sentinels.kit import CheckpointSeen, Severity
-
-import pytest
-
 from middlewatch.daemon.system.clock import epoch
 from middlewatch.daemon.system.errors import ConfigError
+from middlewatch.sentinels.kit import CheckpointSeen, Severity
 
 NOON = epoch("2026-11-22T12:00+00:00")
 PRICE = money.Price(2.10, "$", "[cost] price_per_hour")
@@ -19,7 +18,17 @@ PRICE = money.Price(2.10, "$", "[cost] price_per_hour")
 def incident(trouble: str, severity: Severity = Severity.CRITICAL, **more: object) -> Incident:
     at = NOON - 41 * 60
     return Incident(
-        "abc123", "gpt-1", trouble, "hang", "", severity, "open", at, at, "it stands still", **more  # type: ignore[arg-type]
+        "abc123",
+        "gpt-1",
+        trouble,
+        "hang",
+        "",
+        severity,
+        "open",
+        at,
+        at,
+        "it stands still",
+        **more,  # type: ignore[arg-type]
     )
 
 
@@ -43,7 +52,8 @@ def test_no_profile_of_ours_guesses_a_price() -> None:
 
 def test_a_hang_costs_the_time_since_its_onset() -> None:
     found = money.loss(incident("hang"), (), NOON - 7200, None, NOON)
-    assert found is not None and found.seconds == 41 * 60
+    assert found is not None
+    assert found.seconds == 41 * 60
     assert money.ended_text("hang", found, PRICE) == "The hang cost 41 min, 1.44 $"
     told = money.loss_json(found, PRICE)
     assert told is not None
@@ -57,9 +67,11 @@ def test_a_hang_costs_the_time_since_its_onset() -> None:
 def test_its_end_and_the_end_of_the_run_stop_the_count() -> None:
     over = incident("hang", resolved_at=NOON - 60)
     found = money.loss(over, (), NOON - 7200, None, NOON + 9999)
-    assert found is not None and found.seconds == 40 * 60
+    assert found is not None
+    assert found.seconds == 40 * 60
     killed = money.loss(incident("hang"), (), NOON - 7200, NOON - 31 * 60, NOON)
-    assert killed is not None and killed.seconds == 10 * 60
+    assert killed is not None
+    assert killed.seconds == 10 * 60
 
 
 def test_nan_wastes_the_time_and_a_spike_does_not() -> None:
@@ -101,7 +113,8 @@ def test_a_balance_that_is_used_up_is_zero_and_said_to_be() -> None:
     told = money.status_json(cost, PRICE, run_s=60.0, box_since=None, now=NOON)
     assert told is not None
     assert (told["balance"], told["balance_hours"]) == (0.0, 0.0)
-    assert "used up" in told["text"] and "box so far" not in told["text"]
+    assert "used up" in told["text"]
+    assert "box so far" not in told["text"]
 
 
 def test_small_amounts_keep_their_digits() -> None:
@@ -120,21 +133,26 @@ def test_the_clock_of_the_balance_uses_the_words_of_the_platform() -> None:
     cost = Cost(2.10, "$", balance=21.0, balance_at="2026-11-22T10:00+00:00")
     left = money.balance(cost, PRICE, NOON)
     (one,) = clocks.running(runpod, None, left, PRICE, NOON)
-    assert one.name == "balance" and "deleted" in one.effect
-    assert one.is_due(NOON) and not one.is_due(NOON - 5 * 86400)
+    assert one.name == "balance"
+    assert "deleted" in one.effect
+    assert one.is_due(NOON)
+    assert not one.is_due(NOON - 5 * 86400)
 
 
 def test_a_session_counts_from_the_start_of_the_box() -> None:
     kaggle = profile("kaggle")
     (one,) = clocks.running(kaggle, NOON - 11.6 * 3600, None, None, NOON)
     assert abs(one.ends_at - (NOON + 0.4 * 3600)) < 1
-    assert one.is_due(NOON) and not one.is_due(NOON - 3600)
+    assert one.is_due(NOON)
+    assert not one.is_due(NOON - 3600)
 
 
 def test_the_date_of_a_stop_now_is_told() -> None:
     autodl = profile("autodl")
     assert autodl is not None
     (sentence,) = clocks.if_stopped(autodl, NOON)
-    assert "7 Dec" in sentence and "released" in sentence
+    assert "7 Dec" in sentence
+    assert "released" in sentence
     told = clocks.status_json(autodl, [], NOON)
-    assert told is not None and told["stop_can_be_undone"] is True
+    assert told is not None
+    assert told["stop_can_be_undone"] is True

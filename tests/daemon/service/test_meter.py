@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -109,10 +110,12 @@ def test_the_reminders_widen_and_tell_the_sum_of_that_time(desk: Any) -> None:
     d.run("gpt", "failed")
     d.wait(3 * 86400, look_s=300.0)
     ages = [round((p["created_at"] - d.pushes[0]["created_at"]) / 3600) for p in d.pushes]
-    gaps = [b - a for a, b in zip(ages, ages[1:], strict=False)]
-    assert gaps[:4] == [1, 3, 8, 24] and set(gaps[4:]) <= {24}
+    gaps = [b - a for a, b in itertools.pairwise(ages)]
+    assert gaps[:4] == [1, 3, 8, 24]
+    assert set(gaps[4:]) <= {24}
     assert "reminder 3]" in d.pushes[3]["title"]
-    assert "gpt ended 12 h" in d.pushes[3]["title"] and "25.7" in d.pushes[3]["title"]
+    assert "gpt ended 12 h" in d.pushes[3]["title"]
+    assert "25.7" in d.pushes[3]["title"]
 
 
 def test_a_new_run_ends_it(desk: Any) -> None:
@@ -139,9 +142,11 @@ def test_without_a_price_nothing_is_said(desk: Any) -> None:
     d = desk(ALERTS)
     run = d.run("gpt", "finished")
     d.wait(86400, look_s=600.0)
-    assert d.open == [] and d.pushes == []
+    assert d.open == []
+    assert d.pushes == []
     status = d.context.status(run)
-    assert status["cost"] is None and status["platform"] is None
+    assert status["cost"] is None
+    assert status["platform"] is None
 
 
 def test_a_box_that_was_off_meanwhile_did_not_cost_then(desk: Any) -> None:
@@ -166,10 +171,12 @@ def test_the_balance_is_counted_down_and_told_a_day_before(desk: Any) -> None:
     d.wait(5 * 3600, look_s=600.0)
     assert d.open == []
     cost = d.context.status(run)["cost"]
-    assert cost["balance_hours"] == 25.0 and cost["balance"] == 52.5
+    assert cost["balance_hours"] == 25.0
+    assert cost["balance"] == 52.5
     d.wait(2 * 3600, look_s=600.0)
     (one,) = d.open
-    assert one.trouble == "platform_clock" and "balance of" in one.summary
+    assert one.trouble == "platform_clock"
+    assert "balance of" in one.summary
     assert "the box may be stopped" in one.summary
 
 
@@ -183,7 +190,8 @@ def test_the_clock_stays_with_the_run_that_it_was_told_about(desk: Any) -> None:
     d.context.runs["gpt-1"].ended_at = d.clock.now()
     d.run("next")
     d.wait(120)
-    assert [i.run for i in d.open] == ["gpt-1"] and len(d.pushes) == 1
+    assert [i.run for i in d.open] == ["gpt-1"]
+    assert len(d.pushes) == 1
 
 
 def test_the_platform_is_told_once_per_box(desk: Any) -> None:
@@ -195,7 +203,8 @@ def test_the_platform_is_told_once_per_box(desk: Any) -> None:
     (push,) = d.pushes
     assert push["title"] == "[INFO] box3 is a box of RunPod: what to know once"
     assert "Stops the meter: terminate (cannot be undone)" in push["body"]
-    assert "Clock: balance runs out" in push["body"] and len(push["body"]) <= 1000
+    assert "Clock: balance runs out" in push["body"]
+    assert len(push["body"]) <= 1000
     assert push["body"].endswith("middlewatch platform")
     d.close()
     again = desk(ALERTS, RUNPOD)
@@ -204,9 +213,7 @@ def test_the_platform_is_told_once_per_box(desk: Any) -> None:
     assert len(again.pushes) == 1
 
 
-def test_the_own_file_of_a_person_gives_a_price_and_better_words(
-    desk: Any, tmp_path: Path
-) -> None:
+def test_the_own_file_of_a_person_gives_a_price_and_better_words(desk: Any, tmp_path: Path) -> None:
     own = tmp_path / "platforms.toml"
     own.write_text(
         '[runpod]\nprice_per_hour = 3.0\ncurrency = "USD"\n'
@@ -225,4 +232,5 @@ def test_the_own_file_of_a_person_gives_a_price_and_better_words(
 def test_the_start_of_this_box_is_in_the_past() -> None:
     now = 2e9
     began = box_start(now)
-    assert began is not None and began < now
+    assert began is not None
+    assert began < now
