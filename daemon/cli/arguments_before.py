@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .parser import Add, json_option
+from .parser import Add, Parser, json_option
 
 
 def before(add: Add) -> None:
@@ -47,3 +47,21 @@ def before(add: Add) -> None:
     )
     json_option(sub)
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
+
+
+def before_launch(sub: Parser) -> None:
+    """Add to ``audit`` what a person means to start."""
+    sub.add_argument("--save-size", metavar="SIZE", help="size of a save of the run, like 12GiB")
+    sub.add_argument(
+        "--saves", type=int, default=0, metavar="N", help="how many saves it will make and keep"
+    )
+    sub.add_argument(
+        "--route",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="an address that it fetches from: measured as the download will go (repeatable)",
+    )
+    sub.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command to be started"
+    )

@@ -23,6 +23,7 @@ from typing import Any
 
 import psutil
 
+from ..system import cgroupfs, procfs
 from ..system.clock import Clock
 from . import rehearsal_hook
 from .rehearsal_plan import STEPS, Plan, environment
@@ -203,13 +204,13 @@ def memory_of(processes: Iterable[psutil.Process]) -> int:
     """Bytes of memory of processes; what they share is counted once."""
     total = 0
     for one in processes:
-        try:
-            with open(f"/proc/{one.pid}/smaps_rollup", "rb") as file:
-                words = next(line for line in file if line.startswith(b"Pss:")).split()
-            total += int(words[1]) * 1024
-        except (OSError, StopIteration, ValueError, IndexError):
-            with contextlib.suppress(psutil.Error):
-                total += int(one.memory_info().rss)
+        rollup = procfs.read_or_none(f"{procfs.PROC}/{one.pid}/smaps_rollup") or b""
+        shared_once = cgroupfs.kibibytes(rollup, b"Pss:")
+        if shared_once is not None:
+            total += shared_once
+            continue
+        with contextlib.suppress(psutil.Error):  # another user's, or an old kernel
+            total += int(one.memory_info().rss)
     return total
 
 

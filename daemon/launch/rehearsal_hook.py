@@ -394,7 +394,7 @@ def next_sitecustomize() -> None:
 
 
 if REPORT and __name__ == "sitecustomize":
-    sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Finder())
     watch_exceptions()
     tell("python", version=sys.version.split()[0], argv=[str(w)[:200] for w in sys.argv[:4]])
     next_sitecustomize()
