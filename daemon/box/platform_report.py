@@ -57,6 +57,7 @@ def report(config: Config, now: float, name: str = "", root: str = "/") -> dict[
     found = here if recognised else profile(name or BARE, own_file(config))
     if found is None:
         return None
+    read_in = sources()
     return {
         "id": found.id,
         "name": found.name,
@@ -69,7 +70,7 @@ def report(config: Config, now: float, name: str = "", root: str = "/") -> dict[
                 "survives_stop": row["stop"],
                 "survives_destroy": row["destroy"],
                 "says": row["says"],
-                **_origin(row, now),
+                **_origin(row, now, read_in),
             }
             for row in found.storage
         ],
@@ -80,7 +81,7 @@ def report(config: Config, now: float, name: str = "", root: str = "/") -> dict[
                 "says": row["says"],
                 **({"can_be_undone": row["undo"]} if "undo" in row else {}),
                 **({"seconds": row["seconds"]} if "seconds" in row else {}),
-                **_origin(row, now),
+                **_origin(row, now, read_in),
             }
             for key in KEYS
             for row in found.about(key)
@@ -94,7 +95,7 @@ def report(config: Config, now: float, name: str = "", root: str = "/") -> dict[
                 "hours": row.get("hours"),
                 "warn_hours": row.get("warn_hours"),
                 "strikes_at_if_stopped_now": iso(_stopped_end(row, now)),
-                **_origin(row, now),
+                **_origin(row, now, read_in),
             }
             for row in found.clocks
         ],
@@ -105,11 +106,11 @@ def report(config: Config, now: float, name: str = "", root: str = "/") -> dict[
     }
 
 
-def _origin(row: Mapping[str, Any], now: float) -> dict[str, Any]:
+def _origin(row: Mapping[str, Any], now: float, read_in: Mapping[str, str]) -> dict[str, Any]:
     """Where a fact was read, when, and whether that is too long ago."""
     month = str(row["month"])
     return {
-        "source": sources().get(str(row["source"]), str(row["source"])),
+        "source": read_in.get(str(row["source"]), str(row["source"])),
         "month": month or None,
         "age_months": age_months(month, now),
         "old": is_old(row, now),

@@ -169,7 +169,7 @@ def _of_person(path: Path) -> dict[str, dict[str, Any]]:
     try:
         table = _toml(text)
     except ValueError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}", "see docs/platforms.md") from error
+        raise ConfigError(f"{path}: not valid TOML: {error}", "see docs/before-the-run.md") from error
     known = ids()
     for name, rows in table.items():
         if name not in known or not isinstance(rows, dict):
@@ -182,7 +182,7 @@ def _of_person(path: Path) -> dict[str, dict[str, Any]]:
                 rows[kind] = [{"source": YOU, "month": "", **r} for r in given if type(r) is dict]
         problem = next(iter(problems(rows)), "")
         if problem:
-            raise ConfigError(f"{path}: [{name}] {problem}", "see docs/platforms.md")
+            raise ConfigError(f"{path}: [{name}] {problem}", "see docs/before-the-run.md")
     return table
 
 
