@@ -125,7 +125,9 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     # The very last report may be a sum over an epoch: a single one proves nothing.
     values = view.accumulator(Finiteness)
     proven = jump.reports > 1 or (values is not None and not values.quiet)
-    stayed = jump.state == "open" and jump.gross and over and proven and not jump.swept and jump.high
+    stayed = (
+        jump.state == "open" and jump.gross and over and proven and not jump.swept and jump.high
+    )
     patient = jump.gross or jump.reports >= limits.patience_reports
     lasting = jump.state == "lasting" and patient
     excused = _excused(jump, limits)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from middlewatch.sentinels.kit import CheckpointSeen, Severity
-from middlewatch.sentinels.kit.classes import Group, row
+from middlewatch.sentinels.kit.classes import row
 
 from ..config.platform_profiles import Profile
 from ..config.schema import Cost
@@ -106,13 +106,13 @@ def loss(
     """What an incident cost in time; ``None`` where it cost none, or where that is not known.
 
     ``checkpoints``, ``began_at``, ``ended_at``: those of its run, times in epoch seconds. A run that
-    stands still or trains on numbers that are not finite wastes all of its time from the onset to
+    stands still or trains on numbers that spoil its saves wastes all of its time from the onset to
     its recovery or end. One that ended loses what it did since its last good save, which is known
     only where a good save is.
     """
-    group = row(incident.trouble).group
-    useless = group in (Group.NOT_FINITE, Group.LOSS) and incident.severity is Severity.CRITICAL
-    if row(incident.trouble).standstill or useless:
+    kind = row(incident.trouble)
+    useless = kind.spoils_saves and incident.severity is Severity.CRITICAL
+    if kind.standstill or useless:
         until = min(t for t in (incident.resolved_at, ended_at, now) if t is not None)
         return Loss(until - incident.onset, "standstill") if until > incident.onset else None
     if ended_at is None or not (incident.tells_end or incident.holds_end or incident.fatal):

@@ -258,6 +258,29 @@ def check_pushes(facts: Mapping[str, Any]) -> Check:
     return Check("pushes", "ok", told)
 
 
+def check_heartbeat(facts: Mapping[str, Any] | None) -> Iterator[Check]:
+    """The dead man's switch, by the fields that ``doctor --json`` has of it."""
+    what = "heartbeat"
+    if facts is None or not facts["set"]:
+        yield Check(what, "ok", "no [heartbeat] url: nobody is told if this box falls silent")
+        return
+    last = f"last ping accepted: {facts['accepted_at'] or 'none yet'}"
+    last += f" ({facts['accepted']})" if facts["accepted"] else ""
+    late = facts["age_s"] is not None and facts["age_s"] > facts["every_s"] + facts["grace_s"]
+    if facts["trouble"]:
+        step = "middlewatch alert test"
+        yield Check(
+            what, "bad", f"the last ping was not accepted: {facts['trouble']}; {last}", step
+        )
+    elif facts["blind"]:
+        told = f"no success is pinged: {'; '.join(facts['blind'][:3])}; {last}"
+        yield Check(what, "bad", told, "see the lines about sources")
+    elif late:
+        yield Check(what, "odd", last, "middlewatch alert test")
+    else:
+        yield Check(what, "ok", last)
+
+
 def check_socket(trouble: str) -> Check:
     """The control socket."""
     if trouble:

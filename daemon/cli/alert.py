@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..config.phones import all_urls, own_urls, print_of, shown, write_urls
+from ..config.phones import all_urls, own_urls, print_of, shown, tags_of, write_urls
 from ..config.schema import Config
 from ..config.secrets import mask_urls
 from ..report.messages import TEST
-from ..report.outbox import notifier
+from ..report.notifier import notifier
+from ..report.routes import targets
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, UsageError
 from . import asking, console
 from .context import client, configuration, state, taken_state
 from .phone import ADD, phone_words
 
-TEST_S = 30.0
-"""Seconds for a test push by the daemon; its services have about 8 each."""
+TEST_S = 35.0
+"""Seconds for a test push: the notifier gives each service 30."""
 
 
 def alert(args: argparse.Namespace) -> int:
@@ -81,6 +81,7 @@ def check_url(url: str, which: str = "") -> None:
         )
     import apprise
 
+    _, url = tags_of(url)
     hint = "the services and how they are written: https://github.com/caronc/apprise/wiki"
     service = url.partition("://")[0]
     if apprise.Apprise.instantiate(url) is None:
@@ -116,7 +117,7 @@ def _told(args: argparse.Namespace, words: str) -> int:
 def _list(args: argparse.Namespace) -> int:
     try:
         routes = client(args).ask("routes")
-        rows, words = routes["urls"], phone_words(args, routes)
+        rows, words = routes["urls"], [*phone_words(args, routes), *routes["notes"]]
     except DaemonUnreachable:
         rows, words = [shown(url) for url in _urls(args)], ["the daemon does not run"]
     if args.json:
@@ -140,7 +141,7 @@ def test_by_daemon(args: argparse.Namespace) -> list[dict[str, Any]]:
     Raises UsageError when no service answers in time.
     """
     routes = client(args).ask("routes", reload=True, test=True)
-    return _delivered(args, routes["test"]) if routes["urls"] else []
+    return _delivered(args, routes["test"], len(routes["urls"])) if routes["urls"] else []
 
 
 def _test(args: argparse.Namespace) -> int:
@@ -155,11 +156,19 @@ def _test(args: argparse.Namespace) -> int:
             _test_push(configuration(args), urls),
             ["sent by this command: the daemon does not run"],
         )
+        if configuration(args).heartbeat.url:
+            words.append("heartbeat: not rung: only the daemon knows whether its watch is whole")
     else:
         words = phone_words(args, routes)
-        if not routes["urls"]:
+        heartbeat = routes["heartbeat"] or {"set": False}
+        if not routes["urls"] and not heartbeat["set"]:
             raise ConfigError(words[0], f"add one: {ADD}")
-        results = _delivered(args, routes["test"])
+        results = _delivered(args, routes["test"], len(routes["urls"])) if routes["urls"] else []
+        if heartbeat["set"]:
+            results.append(_rung(args, heartbeat))
+        elif not args.json:
+            words.append("no heartbeat is set: nobody is told if this box falls silent")
+        words += client(args).ask("routes")["notes"]  # as it is after the test
     if args.json:
         console.as_json(results)
     else:
@@ -171,34 +180,58 @@ def _test(args: argparse.Namespace) -> int:
     return int(not results or not all(one["ok"] for one in results))
 
 
-def _delivered(args: argparse.Namespace, test: str) -> list[dict[str, Any]]:
-    """The results of a push of the daemon. Raises UsageError when there are none in :data:`TEST_S`."""
+def _delivered(args: argparse.Namespace, test: str, urls: int) -> list[dict[str, Any]]:
+    """The results of a push of the daemon, one for each of so many ``urls``, as far as they come within
+    :data:`TEST_S`. Raises UsageError when there are none."""
     clock = SystemClock()
     until = clock.monotonic() + TEST_S
+    results: list[dict[str, Any]] = []
     while clock.monotonic() < until:
         push = next((p for p in client(args).ask("outbox") if p["id"] == test), None)
-        if push is not None and push["results"]:
-            results: list[dict[str, Any]] = push["results"]
+        results = push["results"] if push is not None else []
+        if len(results) >= urls:
             return results
         clock.sleep(0.2)
-    raise UsageError("the daemon has sent the test push, and no service has answered yet")
+    if not results:
+        raise UsageError("the daemon has sent the test push, and no service has answered yet")
+    late = {"url": f"{urls - len(results)} more", "ok": False, "error": "no answer yet"}
+    return [*results, late]
+
+
+def _rung(args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """What came of a ping of the heartbeat, in the shape of the other results."""
+    clock = SystemClock()
+    until = clock.monotonic() + TEST_S
+    now = before
+    while clock.monotonic() < until and now["answers"] == before["answers"]:
+        clock.sleep(0.2)
+        now = client(args).ask("routes")["heartbeat"]
+    error = now["trouble"]
+    if now["answers"] == before["answers"]:
+        error = error or "the daemon has pinged it, and there is no answer yet"
+    elif now["blind"] and not error:
+        error = f"no success is pinged: {'; '.join(now['blind'][:2])}"
+    return {"url": "heartbeat", "ok": not error, "error": error}
 
 
 def _test_push(config: Config, urls: tuple[str, ...]) -> list[dict[str, Any]]:
     """Push to every URL. Raises UsageError when the notifier does not answer."""
     clock = SystemClock()
     child = notifier()
-    message = asdict(TEST) | {"id": "test", "urls": list(urls), "mode": "all"}
+    told = {name: getattr(TEST, name) for name in ("title", "body", "kind")}
+    told |= {"proxy": config.alerts.proxy}
+    jobs = [told | {"id": t.mark, "url": t.url, "label": t.label} for t in targets(urls)]
     try:
-        if not child.ask(message, clock.monotonic()):
+        if not child.ask({"jobs": jobs}, clock.monotonic()):
             raise UsageError(f"the notifier cannot be started: {child.start_error}")
-        while not child.overdue(clock.monotonic()):
-            for answer in child.answers():
-                results: list[dict[str, Any]] = answer["results"]
-                return results
+        until, results = clock.monotonic() + TEST_S, dict[str, dict[str, Any]]()
+        while clock.monotonic() < until and len(results) < len(jobs):
+            results |= {str(one["id"]): one for one in child.answers() if "id" in one}
             if not child.alive:
                 break
             clock.sleep(0.05)
+        if len(results) == len(jobs):
+            return [results[job["id"]] for job in jobs]
         words = mask_urls(child.last_words, urls)
         raise UsageError(f"the notifier gave no answer: {words or 'it timed out'}")
     finally:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ..config.load import rows
+from ..report.routes import unknown_tags
 from ..system import jsonlines
+from ..system.errors import ConfigError
 from . import console
 from .alert import check_url
 from .context import configuration
@@ -18,6 +20,12 @@ def config(args: argparse.Namespace) -> int:
         urls = settings.alert_urls
         for number, url in enumerate(urls, 1):
             check_url(url, f"alert URL {number} ")
+        if unknown := unknown_tags(urls, settings.routes):
+            raise ConfigError(
+                f"an alert URL has the tag {unknown[0]!r}, and no section [routes.{unknown[0]}] says what "
+                "such URLs get",
+                f'write one, like [routes.{unknown[0]}] and min_severity = "critical"',
+            )
         data = {"ok": True, "path": settings.path or None, "alert_urls": len(urls)}
         if args.json:
             console.as_json(data)

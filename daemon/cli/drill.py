@@ -25,7 +25,7 @@ from ..config.phones import own_urls, write_urls
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..config.schema import Config
 from ..launch.start import Launched, launch
-from ..report.outbox import DEADLINE_S
+from ..report.notifier import DEADLINE_S
 from ..system.clock import SystemClock
 from ..system.errors import ConfigError, DaemonUnreachable, MiddlewatchError
 from ..system.worker import module_argv

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..config.load import load
 from ..config.paths import StateDir, config_file
-from ..config.schema import Config
+from ..config.schema import Config, Digest, Heartbeat
 from ..service.app import App
 from ..system.clock import SystemClock
 from ..system.worker_main import die_with_parent
@@ -35,8 +35,13 @@ def for_drill(config: Config) -> Config:
         resolved=False,
         finished=False,
         repeat_s=(),
+        quiet="",
     )
-    return replace(config, alerts=alerts, watch=replace(config.watch, status_dir=""), limits=limits)
+    watch = replace(config.watch, status_dir="")
+    return replace(
+        config, alerts=alerts, watch=watch, limits=limits,
+        heartbeat=Heartbeat(), digest=Digest(), routes={},
+    )  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Load the configuration: one TOML file into frozen dataclasses, strictly.
 
-The sections are those of :mod:`.schema` and the limits of every sentinel. An unknown key is an
+The sections are those of :mod:`.schema`, the routes and the limits of every sentinel. An unknown key is an
 error that names the line and the nearest known key; a boolean is not accepted as a number.
 Durations (keys that end in ``_s``, in seconds) may be written ``"10m"``, sizes (``_bytes``)
 ``"20GiB"``. A missing file is a valid configuration: the defaults.
@@ -23,10 +23,13 @@ from middlewatch.sentinels.kit.codec import Codec, Unfit, UnknownKey
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
+from .hours import check_hours
 from .platform_facts import names
-from .schema import SECTIONS, Config
+from .schema import SECTIONS, Config, Route
 from .trusted import keep_secret, read_config
 
+_TABLES = ("routes", "sentinels")
+"""Sections that hold sections."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?")
@@ -46,7 +49,7 @@ def load(path: Path | None) -> Config:
     if text is None:
         return parse("", "")
     config = parse(text, str(path))
-    if config.alerts.urls:
+    if config.secret:
         keep_secret(path, f"{path}")
     return config
 
@@ -58,11 +61,21 @@ def parse(text: str, path: str) -> Config:
     sentinels = discover()
     origins: dict[str, str] = {}
     for name in table:
-        if name not in SECTIONS and name != "sentinels":
-            raise where.unknown("section", name, (*SECTIONS, "sentinels"), name)
+        if name not in SECTIONS and name not in _TABLES:
+            raise where.unknown("section", name, (*SECTIONS, *_TABLES), name)
     sections = {
         name: fill(cls, _table(table, name, where), name, where, origins)
         for name, cls in SECTIONS.items()
+    }
+    routes = {
+        tag: fill(
+            Route,
+            _table(table["routes"], tag, where, f"routes.{tag}"),
+            f"routes.{tag}",
+            where,
+            origins,
+        )
+        for tag in _table(table, "routes", where)
     }
     limits, disabled = {}, set()
     given = _table(table, "sentinels", where)
@@ -80,6 +93,7 @@ def parse(text: str, path: str) -> Config:
         limits[name] = fill(type(sentinel.limits), values, f"sentinels.{name}", where, origins)
     config = Config(
         **sections,
+        routes=routes,
         limits=limits,
         disabled=frozenset(disabled),
         path=path if text else "",
@@ -104,6 +118,8 @@ def _check(config: Config, where: _Where) -> None:
         except (ValueError, OverflowError, OSError):
             problem = f"cannot read {told!r}; write it like 2026-11-22T06:00+01:00"
             raise where.error(f"cost.{key}", problem) from None
+    for dotted, problem in check_hours(config):
+        raise where.error(dotted, problem)
 
 
 def toml(text: str, path: str) -> dict[str, Any]:
@@ -196,6 +212,8 @@ def _quantity(text: str, key: str) -> float:
     raise Unfit(f"cannot read {text!r}; write it like {example}")
 
 
+_SECRET = ("alerts.proxy", "heartbeat.url")
+"""Keys of which only whether they are set is shown."""
 _HEADER = re.compile(r"\[\[?([^\]]+)\]")
 _KEY = re.compile(r"""([\w\-."' ]+?)\s*=""")
 
@@ -262,6 +280,8 @@ def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
         f"{len(config.alert_urls)} set",
         "$MIDDLEWATCH_ALERT_URLS" if from_environment else "see above",
     )
+    for tag, route in config.routes.items():
+        yield from _section_rows(f"routes.{tag}", route, config)
     for name, limits in config.limits.items():
         dotted = f"sentinels.{name}"
         origin = config.origins.get(f"{dotted}.enabled", "default")
@@ -275,4 +295,6 @@ def _section_rows(name: str, section: Any, config: Config) -> Iterator[tuple[str
         value = getattr(section, f.name)
         if dotted == "alerts.urls":
             value = f"{len(value)} set"
+        elif dotted in _SECRET and value:
+            value = "set"
         yield dotted, value, config.origins.get(dotted, "default")

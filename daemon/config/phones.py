@@ -7,12 +7,18 @@ owner had a phone, or by systemd without their environment, still learns of it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..system.files import write_whole
 from .trusted import keep_secret, read_config
 
+TAG = re.compile(r"[A-Za-z0-9_\-]+")
+_TAGGED = re.compile(
+    rf"\s*({TAG.pattern}(?:\s*,\s*{TAG.pattern})*)\s*=\s*([A-Za-z][\w.+\-]*://.*)", re.DOTALL
+)
+"""``TAG,TAG=URL``, as Apprise writes tags in its configuration."""
 PRINT_CHARACTERS = 12
 """Of a digest, enough to tell whether two programs mean the same URL."""
 
@@ -35,6 +41,14 @@ def all_urls(configured: Iterable[str], path: Path) -> tuple[str, ...]:
 def write_urls(path: Path, urls: Iterable[str]) -> None:
     """Replace the file. Raises OSError."""
     write_whole(str(path), "".join(f"{url}\n" for url in urls), private=True)
+
+
+def tags_of(url: str) -> tuple[tuple[str, ...], str]:
+    """The tags of a URL that was written like ``phone,night=ntfy://…``, and the URL alone."""
+    match = _TAGGED.fullmatch(url)
+    if match is None:
+        return (), url
+    return tuple(tag.strip() for tag in match[1].split(",")), match[2].strip()
 
 
 def print_of(url: str) -> str:

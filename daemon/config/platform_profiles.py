@@ -169,7 +169,9 @@ def _of_person(path: Path) -> dict[str, dict[str, Any]]:
     try:
         table = _toml(text)
     except ValueError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}", "see docs/before-the-run.md") from error
+        raise ConfigError(
+            f"{path}: not valid TOML: {error}", "see docs/before-the-run.md"
+        ) from error
     known = ids()
     for name, rows in table.items():
         if name not in known or not isinstance(rows, dict):

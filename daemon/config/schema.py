@@ -19,7 +19,7 @@ from ..system.clock import epoch
 from ..system.errors import ConfigError
 from .trusted import keep_secret, read_config
 
-_COMMA = re.compile(r",(?=\s*[A-Za-z][\w.+\-]*://)")
+_COMMA = re.compile(r",(?=\s*(?:[\w\-]+(?:\s*,\s*[\w\-]+)*\s*=\s*)?[A-Za-z][\w.+\-]*://)")
 """A comma between two URLs; a comma inside a URL (two e-mail addresses) does not match."""
 
 
@@ -43,6 +43,52 @@ class Alerts:
     """Reminders of an open, unacknowledged critical incident: 30 min, 2 h, then every 6 h."""
     host: str = ""
     """Name of this box in messages; empty: the host name."""
+    quiet: str = ""
+    """Hours in which no warning is pushed, like `"22:00-07:00"`; the next digest has them. Critical
+    findings are pushed at any hour."""
+    zone: str = ""
+    """Time zone of all hours in this file, like `"Europe/Berlin"`; empty: that of the box."""
+    proxy: str = ""
+    """Proxy for pushes and the heartbeat, like `"http://proxy:3128"`; empty: `$HTTPS_PROXY` and its
+    like."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """Section `[routes.TAG]`: what is sent to the URLs that carry this tag."""
+
+    min_severity: SeverityName = "info"
+    """Lowest severity that these URLs get: `critical`, `warning` or `info`."""
+    classes: tuple[str, ...] = ()
+    """Patterns of classes that they get, like `"disk_*"`; `"digest"` is the digest. Empty: all."""
+    runs: tuple[str, ...] = ()
+    """Patterns of names of runs that they get, like `"gpt-*"`. Empty: all."""
+    hours: str = ""
+    """Hours in which they get something, like `"08:00-22:00"`; empty: at any time."""
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    """Section `[heartbeat]`: a service that tells you when this box falls silent."""
+
+    url: str = ""
+    """Ping URL of a check; empty: no heartbeat. A secret."""
+    kind: Literal["auto", "healthchecks", "uptime_kuma", "cronitor"] = "auto"
+    """How the service wants to be pinged; `auto`: by the URL."""
+    every_s: float = 60.0
+    """Time between two pings; the period that is set at the service."""
+    grace_s: float = 300.0
+    """The grace time that is set at the service: when it has told you that nothing came."""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Section `[digest]`: a report at your cadence, also when nothing has changed."""
+
+    at: tuple[str, ...] = ()
+    """Times of day, like `["08:00", "20:00"]`, in the zone of `[alerts] zone`; empty: none."""
+    every: str = ""
+    """Time between two digests, like `"6h"`, ten minutes at least; empty: only those of `at`."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +191,15 @@ class Config:
     """The whole configuration, with the origin of each value."""
 
     alerts: Alerts = field(default_factory=Alerts)
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    digest: Digest = field(default_factory=Digest)
     watch: Watch = field(default_factory=Watch)
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     mirror: MirrorSettings = field(default_factory=MirrorSettings)
     cost: Cost = field(default_factory=Cost)
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    """Tag -> what the URLs with this tag get."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Name of a sentinel -> its ``Limits``."""
     disabled: frozenset[str] = frozenset()
@@ -158,6 +208,11 @@ class Config:
     """The file it came from; empty when there is none."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """`section.key` -> where the value came from, for those that are not defaults."""
+
+    @property
+    def secret(self) -> bool:
+        """Whether the file itself holds a secret: then nobody else may read it."""
+        return bool(self.alerts.urls or self.alerts.proxy or self.heartbeat.url)
 
     @property
     def alert_urls(self) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def keep_secret(path: Path, shown: str) -> None:
         raise ConfigError(f"{shown} cannot be read: {error}") from error
     if readable:
         raise ConfigError(
-            f"{shown} is not used: it holds alert URLs, which are secrets, and others may read it",
+            f"{shown} is not used: it holds secrets (alert URLs, a ping URL or a proxy), and others may read it",
             f"chmod 600 {path}; if others need the rest of it, move the URLs to a file of their own, "
             "with mode 600, and name that in urls_file",
         )

@@ -22,8 +22,6 @@ from typing import Any
 REPORT = os.environ.get("MIDDLEWATCH_SMOKE_REPORT", "")
 OUT = os.environ.get("MIDDLEWATCH_SMOKE_OUT", "")
 STEPS = int(os.environ.get("MIDDLEWATCH_SMOKE_STEPS", "2"))
-BATCHES = STEPS
-"""Batches of an evaluation."""
 MARK = "_middlewatch_few"
 """Attribute of a loader that an evaluation reads."""
 SPECIAL_OPTIMIZERS = ("fused", "8bit", "bnb", "paged", "4bit", "apex", "galore", "npu", "xla")
@@ -92,7 +90,7 @@ def patch_loader(module: Any) -> None:
         found = real(self)
         evaluates = getattr(self, MARK, False) or not torch.is_grad_enabled()
         if evaluates and not State.bounded_by_lightning:
-            return Few(found, BATCHES)
+            return Few(found, STEPS)
         return found
 
     module.DataLoader.__iter__ = iterate
@@ -221,9 +219,9 @@ def patch_lightning(module: Any) -> None:
             "min_steps": None,
             "max_time": None,
             "limit_train_batches": STEPS,
-            "limit_val_batches": BATCHES,
-            "limit_test_batches": BATCHES,
-            "limit_predict_batches": BATCHES,
+            "limit_val_batches": STEPS,
+            "limit_test_batches": STEPS,
+            "limit_predict_batches": STEPS,
             "overfit_batches": 0.0,
             "val_check_interval": None,
             "check_val_every_n_epoch": 1,
@@ -239,7 +237,8 @@ def patch_lightning(module: Any) -> None:
         for name, value in wanted.items():
             if name in kwargs and kwargs[name] != value:
                 changed(name, "one that writes nothing" if name == "logger" else value)
-        for one in _listed(kwargs.get("callbacks")):
+        told = kwargs.get("callbacks") or []
+        for one in told if isinstance(told, (list, tuple)) else [told]:
             if OUT and getattr(one, "dirpath", None) is not None:
                 changed("dirpath of a callback", f"{OUT}/callbacks")
                 one.dirpath = f"{OUT}/callbacks"
@@ -248,17 +247,15 @@ def patch_lightning(module: Any) -> None:
     module.Trainer.__init__ = begin
 
 
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
 def _no_logger(module: Any) -> Any:
     """A logger that takes every call and writes nothing, as a dry run of Lightning has it."""
     package = module.__name__.partition(".trainer")[0]
     with contextlib.suppress(Exception):
-        return importlib.import_module(f"{package}.loggers.logger").DummyLogger()
+        if package.startswith("pytorch"):
+            from pytorch_lightning.loggers.logger import DummyLogger
+        else:
+            from lightning.pytorch.loggers.logger import DummyLogger
+        return DummyLogger()
     return False
 
 

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from middlewatch.sentinels.kit import Observation
 
 from .event_files import EventText, holds_events, is_event_file
+from .mlflow_files import MlflowText, is_mlflow_metric
 from .recurring import LiveReader
 from .wandb_files import WandbText, holds_wandb, is_wandb_file
 
+MetricText: TypeAlias = EventText | WandbText | MlflowText
+"""What turns the bytes of such a file into lines."""
+EVENTS, WANDB, MLFLOW = "event file", "wandb file", "MLflow metric"
 
-def text_of(file: str) -> EventText | WandbText:
-    """What turns the bytes of a file of this name into lines."""
-    return WandbText() if is_wandb_file(file) else EventText()
+
+def kind_of(head: bytes, file: str) -> str:
+    """The kind of file that begins with these bytes, for a person; empty for none of ours. A metric of
+    MLflow is known by its path alone."""
+    if is_mlflow_metric(file):
+        return MLFLOW
+    return EVENTS if holds_events(head) else WANDB if holds_wandb(head) else ""
 
 
-def kind_of(head: bytes) -> str:
-    """The kind of file that begins with these bytes, for a person; empty for none of ours."""
-    return "event file" if holds_events(head) else "wandb file" if holds_wandb(head) else ""
+def metric_text(kind: str, file: str) -> MetricText:
+    """What reads a file of this kind and path."""
+    if kind == MLFLOW:
+        return MlflowText(file)
+    return WandbText() if kind == WANDB else EventText()
+
+
+def _by_name(file: str) -> str:
+    return MLFLOW if is_mlflow_metric(file) else WANDB if is_wandb_file(file) else EVENTS
 
 
 def is_readable(path: str) -> bool:
     """True for a name of a file that is read in this way."""
-    return is_event_file(path) or is_wandb_file(path)
+    return is_event_file(path) or is_wandb_file(path) or is_mlflow_metric(path)
 
 
 class MetricFileReader(LiveReader):
@@ -31,7 +45,7 @@ class MetricFileReader(LiveReader):
 
     def __init__(self, file: str, rank: int | None = None) -> None:
         super().__init__(file, rank)
-        self._text = text_of(file)
+        self._text = metric_text(_by_name(file), file)
 
     @property
     def damaged(self) -> bool:

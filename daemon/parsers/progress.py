@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from middlewatch.sentinels.kit import Observation, Phase, Step
 from middlewatch.sentinels.kit.codec import UNSAVED
 
+from .json_object import JsonObject
 from .log_clock import WITHIN, LogClock
 from .numbers.disambiguate import MEASURES
 from .numbers.fields import Values
@@ -25,6 +27,10 @@ BAR_LINES = 200
 """Lines after a redraw of a bar that may take their step from it, if they have none."""
 NESTED_DRAWS = 2000
 """Redraws of other bars after which the main bar counts as abandoned."""
+FILLED = 3
+"""Rows of a table in turn that make a column one that has a number in every row (our choice)."""
+EVALUATED = ("eval_loss", "accuracy")
+"""Columns that have a number only in the rows with an evaluation."""
 UPDATE_S = 1.0
 UPDATE_PARTS = 500
 """Redraws of a bar are reported once a second or every 1/500 of the way, whichever comes
@@ -60,19 +66,56 @@ class Progress:
     _epochs: float | None = None
     """Total epochs that it announced, kept until the next report passes them on."""
     _series: RowBuffer = field(default_factory=RowBuffer)
+    _filled: dict[str, int] = field(default_factory=dict)
+    """Rows in turn in which a column of evaluations had a number, up to :data:`FILLED`; -1 for one that
+    had none in a row before."""
+    _object: JsonObject = field(default_factory=JsonObject)
     _time: LogClock = field(default_factory=LogClock, metadata=UNSAVED)
 
     @property
     def open(self) -> bool:
         """A record may continue, so :meth:`other_line` must get lines without a report."""
-        return self._head is not None or self._series.open
+        return self._head is not None or self._series.open or self._object.open
 
-    def other_line(self, text: str) -> None:
-        """Take a line without a report: a line of dashes or braces ends a record."""
+    def other_line(self, text: str, now: float, rank: int | None) -> list[Step]:
+        """Take a line without a report: a line of dashes or braces ends a record. Returns the report
+        of a JSON object that it closes."""
         self._series.end()
+        said = self._object_line(text.strip(), now, rank) if self._object.open else []
         self._head_left -= 1
         if self._head_left <= 0 or not any(c.isalnum() for c in text[:200]):
             self._head = None
+        return said
+
+    def _object_line(self, text: str, now: float, rank: int | None) -> list[Step]:
+        """A line within a JSON object of which members are held back, or the one that ends it."""
+        if text.endswith(("{", "[")) and not text.startswith("}"):
+            # What the outer object counts holds for the inner one too.
+            self._head, self._head_left = (self._object.step, self._object.epoch), HEAD_LINES
+            self._head_full = False
+            self._object.clear()
+            return []
+        return self._end_object(now, rank) if text.startswith("}") else []
+
+    def _end_object(self, now: float, rank: int | None) -> list[Step]:
+        """The reports of the open JSON object, which is over: one a line."""
+        held, (step, epoch) = self._object, self._head or (None, None)
+        step = step if held.step is None else held.step
+        epoch = epoch if held.epoch is None else held.epoch
+        told = held.tells(counted=step is not None or epoch is not None)
+        lines = [(m.line, m.named, m.text) for m in held.members if told]
+        if held.step is not None and (told or self._measured):
+            lines.append((held.step_line, {}, ""))
+        held.clear()
+        if not lines:
+            return []
+        self._measured = True
+        self._last = self._last if step is None else step
+        total = self._total if step is not None and step <= (self._total or 0.0) else None
+        return [
+            Step(now, step, named, epoch, total, rank, self.file, line, plain(text))
+            for line, named, text in sorted(lines, key=itemgetter(0))
+        ]
 
     def takes_plain(self, report: LineReport | None, values: Values) -> bool:
         """:meth:`plain_step` will do for this report."""
@@ -81,6 +124,7 @@ class Progress:
             and report.plain
             and values.step is not None
             and not self._series.open
+            and not self._object.open
             and self._epochs is None
         )
 
@@ -141,7 +185,12 @@ class Progress:
         self.learning = self.learning or report.learning
         if self.learning and "train_loss" in named:
             named["loss"] = named.pop("train_loss")
-        said: list[Observation] = []
+        if report.member and epochs is None:
+            self._object.add(values, named, line, text)
+            return []
+        if report.row:
+            self._without_missing(named)
+        said: list[Observation] = list(self._end_object(now, rank)) if self._object.open else []
         if report.bar:
             keep = self._bar_seen(report, values, named)
             if not self._evaluating and report.bar in ("evaluate", "plain") and not keep:
@@ -186,6 +235,22 @@ class Progress:
                 )
             )
         return said
+
+    def _without_missing(self, named: dict[str, float]) -> None:
+        """Take out what a table shows as NaN because there was no evaluation for this row, as pandas does.
+
+        A column in which the first rows have had a number is one that is always filled.
+        """
+        for name in [n for n in named if n in EVALUATED]:
+            filled = self._filled.get(name, 0)
+            if filled == FILLED or filled < 0:
+                if filled < 0 and named[name] != named[name]:
+                    del named[name]
+            elif named[name] == named[name]:
+                self._filled[name] = filled + 1
+            else:
+                self._filled[name] = -1
+                del named[name]
 
     def _planned(
         self, report: LineReport, values: Values, now: float, line: int

@@ -325,7 +325,7 @@ class LogReader:
         elif known.report is not None:
             self._report(known.report, known.report.read(piece), text, number, ended, now, said)
         elif self._progress.open:
-            self._progress.other_line(text)
+            said += self._progress.other_line(text, now, rank)
         if known.saved:
             claim = phases.saved(rest)
             if claim is not None:

@@ -258,8 +258,8 @@ class Tracebacks:
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
-        how = trace.ignored, trace.chained, trace.data, trace.save, trace.script
-        return True, Raised(trace.line, trace.text, text, *error, *how)
+        how = trace.ignored, trace.chained, trace.data, trace.save
+        return True, Raised(trace.line, trace.text, text, *error, *how, script=trace.script)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

@@ -17,9 +17,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from ..parsers.event_files import EventText
-from ..parsers.metric_readers import kind_of
-from ..parsers.wandb_files import WandbText
+from ..parsers.metric_readers import MetricText, kind_of, metric_text
 from ..system.errors import UsageError
 
 MEMORY = 256 << 20
@@ -64,10 +62,10 @@ class _Unpacker(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-def packing(head: bytes) -> str:
-    """How a file that begins with ``head`` is packed: a key of :data:`UNPACK`, or ``""``."""
+def packing(head: bytes, name: str) -> str:
+    """How a file of this name that begins with ``head`` is packed, in words; ``""`` for text."""
     packed = next((kind for kind, magic in _MAGIC if magic.match(head)), "")
-    return packed or kind_of(head)
+    return packed or kind_of(head, name)
 
 
 def foreign(head: bytes, name: str) -> UsageError | None:
@@ -347,15 +345,7 @@ def _program_damage(message: str) -> DamagedLog:
     return DamagedLog(f"the zstd data are damaged ({reason})")
 
 
-def _events(raw: Iterable[bytes]) -> Iterator[bytes]:
-    return _as_text(raw, EventText())
-
-
-def _wandb(raw: Iterable[bytes]) -> Iterator[bytes]:
-    return _as_text(raw, WandbText())
-
-
-def _as_text(raw: Iterable[bytes], text: EventText | WandbText) -> Iterator[bytes]:
+def _as_text(raw: Iterable[bytes], text: MetricText) -> Iterator[bytes]:
     for data in raw:
         if piece := text.feed(data):
             yield piece
@@ -365,13 +355,21 @@ def _as_text(raw: Iterable[bytes], text: EventText | WandbText) -> Iterator[byte
         raise DamagedLog("the file ends within a record")
 
 
-UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
+_UNPACK: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "gzip": _gzip,
     "xz": _xz,
     "zstd": _zstd,
     "bzip2": _bzip2,
-    "event file": _events,
-    "wandb file": _wandb,
 }
-"""Unpacker of each kind: compressed bytes in, text out. Raises :class:`DamagedLog` after the last
-byte that can be unpacked, and UsageError where no library or program for the kind is installed."""
+
+
+def unpacked(kind: str, name: str, raw: Iterable[bytes]) -> Iterator[bytes]:
+    """The text of a file of this name and kind (:func:`packing`), from its bytes.
+
+    Raises :class:`DamagedLog` after the last byte that can be unpacked, and UsageError where no library or
+    program for the kind is installed.
+    """
+    if not kind:
+        return iter(raw)
+    unpack = _UNPACK.get(kind)
+    return _as_text(raw, metric_text(kind, name)) if unpack is None else unpack(raw)

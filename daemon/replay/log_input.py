@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ..system import places
 from ..system.errors import UsageError
-from .decompress import HEAD, UNPACK, DamagedLog, foreign, packing
+from .decompress import HEAD, DamagedLog, foreign, packing, unpacked
 from .encodings import ToUtf8
 
 READ = 1 << 20
@@ -41,7 +41,7 @@ class LogInput:
         self._stream = stream
         self._text = ToUtf8()
         self._head = self._first(begun)
-        self.packing = packing(self._head)
+        self.packing = packing(self._head, name)
         """``gzip``, ``xz``, ``zstd``, ``bzip2``, or ``""`` for plain text."""
 
     @property
@@ -60,9 +60,8 @@ class LogInput:
         Raises :class:`DamagedLog` after the last text that can be read. Raises UsageError before
         any text where it cannot be unpacked, or where an archive is inside.
         """
-        unpack = UNPACK.get(self.packing)
         try:
-            for chunk in self._raw() if unpack is None else unpack(self._raw()):
+            for chunk in unpacked(self.packing, self.name, self._raw()):
                 if not self.bytes and (inside := foreign(chunk[:HEAD], self.name)):
                     raise inside
                 self.bytes += len(chunk)

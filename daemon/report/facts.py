@@ -74,21 +74,26 @@ def now_block(history: RunHistory, now: float, *, moving: bool = True) -> dict[s
     """
     step = history.step_times[-1][1] if history.step_times else None
     last_at = history.step_times[-1][0] if history.step_times else None
-    total = history.total or history.facts.expected_steps
-    per_step = seconds_per_step(history)
-    eta = None
-    if moving and step is not None and total and per_step and total > step:
-        left = (total - step) * per_step
-        eta = now + left if left < LONGEST_ETA_S else None
     return {
         "step": step,
-        "total": total,
+        "total": history.total or history.facts.expected_steps,
         "epoch": history.epoch,
         "values": dict(history.latest),
-        "step_interval_s": per_step,
-        "eta": iso(eta),
+        "step_interval_s": seconds_per_step(history),
+        "eta": iso(eta_of(history, now)) if moving else None,
         "last_step_at": iso(last_at),
     }
+
+
+def eta_of(history: RunHistory, now: float) -> float | None:
+    """When the last step is expected (epoch seconds); ``None`` where that cannot be told."""
+    step = history.step_times[-1][1] if history.step_times else None
+    total = history.total or history.facts.expected_steps
+    per_step = seconds_per_step(history)
+    if step is None or not total or not per_step or total <= step:
+        return None
+    left = (total - step) * per_step
+    return now + left if left < LONGEST_ETA_S else None
 
 
 def seconds_per_step(history: RunHistory) -> float | None:

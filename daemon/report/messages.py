@@ -39,6 +39,12 @@ class Message:
     """What it tells, the same after a restart of the daemon: it is told once. Empty: always new."""
     every: bool = False
     """Goes to every URL also in mode ``ladder``, which normally tries the next only after one failed."""
+    severity: str = ""
+    """Severity by which it is routed; empty: by ``kind``."""
+    run: str = ""
+    """Name of the run that it is about, by which it is routed."""
+    about: str = ""
+    """The trouble, the same each time that it comes: what comes and goes all day is told a few times."""
 
 
 TEST = Message(

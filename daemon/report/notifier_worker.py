@@ -1,9 +1,11 @@
-"""The notifier: a worker that is started on demand, pushes through Apprise, and ends when idle.
+"""The notifier: a worker that is started on demand, pushes through Apprise, pings, and ends when idle.
 
-Apprise takes 50 MB once a plugin is loaded; the resident process never imports it. One
-JSON object per line on stdin (``id``, ``title``, ``body``, ``kind``, ``urls``, ``mode``),
-one per line on stdout (``id``, ``ok``, ``results``). URLs are secrets: they come through
-stdin, never through arguments or the environment, and answers have only their number and scheme.
+Apprise takes 50 MB once a plugin is loaded; the resident process never imports it. One JSON object per
+line on stdin, ``{"jobs": […]}``, is answered at once by ``{"taken": N}``. Each job is done by a thread of
+its own, so that a service that hangs holds up no other, and answered by a line when it is over. A job is
+a push (``id``, ``title``, ``body``, ``kind``, ``url``, ``label``, ``key``) or a ping (:mod:`.pings`); it
+may name a ``proxy``. URLs are secrets: they come through stdin, never through arguments or the
+environment, and answers have only their number and scheme.
 """
 
 from __future__ import annotations
@@ -14,97 +16,170 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from typing import Any
 
 from ..config.secrets import mask_urls
 from ..system.worker_main import die_with_parent
+from . import http_trace, pings
 
 IDLE_S = 20.0
-"""Seconds without a message after which it ends; importing Apprise again takes half a second."""
+"""Seconds without a job after which it ends; importing Apprise again takes half a second."""
+JOB_S = 30.0
+"""Seconds for one job. Apprise gives a service 4 s to connect and 4 s for each answer; one that answers
+byte by byte would take for ever. Our choice."""
+ABANDONED = 4
+"""Threads in services that hang after which this process ends when it can: the next one is a fresh one."""
 
 
-def send(message: dict[str, Any]) -> dict[str, Any]:
-    """Push one message. Mode ``ladder`` ends at the first URL that takes it; ``all`` tries each."""
+def send(job: dict[str, Any]) -> dict[str, Any]:
+    """Do one job; the answer says ``ok``, the ``error``, whether the service ``refused`` us for good, and
+    how many seconds it wants to be left alone (``retry_after_s``)."""
+    begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
+    proxy = str(job.get("proxy") or "")
+    http_trace.begin(str(job.get("key") or ""), proxy)
+    answer = pings.ping(job) if job.get("ping") else _push(job)
+    answer["error"] = mask_urls(answer["error"], [proxy]) if proxy else answer["error"]
+    answer |= http_trace.told() if not answer["ok"] else {"refused": False, "retry_after_s": None}
+    seconds = round(time.monotonic() - begun, 3)  # noqa: TID251
+    return {"id": job["id"], "url": job["label"], **answer, "seconds": seconds}
+
+
+def _push(job: dict[str, Any]) -> dict[str, Any]:
     import apprise
 
-    results = []
-    ladder = message.get("mode", "ladder") == "ladder"
-    for number, url in enumerate(message["urls"], 1):
-        begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
-        result = _send_one(apprise, url, message, number)
-        result["seconds"] = round(time.monotonic() - begun, 3)  # noqa: TID251
-        results.append(result)
-        if result["ok"] and ladder:
-            break
-    delivered = [r["ok"] for r in results]
-    ok = any(delivered) if ladder else bool(delivered) and all(delivered)
-    return {"id": message.get("id"), "ok": ok, "results": results}
-
-
-def _send_one(apprise: Any, url: str, message: dict[str, Any], number: int) -> dict[str, Any]:
     words = _Words()
     log = logging.getLogger("apprise")
     log.addHandler(words)
-    # Apprise masks passwords, but not a token in a path or the topic that is all of a URL.
-    scheme, there, _ = url.partition("://")
-    shown = f"url {number} ({scheme}://)" if there else f"url {number}"
     try:
-        target = apprise.Apprise.instantiate(url, suppress_exceptions=True)
+        # One after the other: there is only one, and a pool for it would outlive a service that hangs.
+        asset = apprise.AppriseAsset(async_mode=False)
+        target = apprise.Apprise.instantiate(job["url"], asset=asset, suppress_exceptions=True)
         if target is None:
-            return {"url": shown, "ok": False, "error": "not an Apprise URL"}
-        box = apprise.Apprise()
+            return {"ok": False, "error": "not an Apprise URL"}
+        box = apprise.Apprise(asset=asset)
         box.add(target)
         # As text: a log line must not become HTML in a mail or a mention in a channel.
         ok = bool(
             box.notify(
-                title=message["title"],
-                body=message["body"],
-                notify_type=message["kind"],
+                title=job["title"],
+                body=job["body"],
+                notify_type=job["kind"],
                 body_format=apprise.NotifyFormat.TEXT,
             )
         )
-        return {"url": shown, "ok": ok, "error": "" if ok else words.last(url)}
+        return {"ok": ok, "error": "" if ok else words.last(job["url"])}
     except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery
-        return {"url": shown, "ok": False, "error": type(error).__name__}
+        return {"ok": False, "error": type(error).__name__}
     finally:
         log.removeHandler(words)
 
 
 class _Words(logging.Handler):
-    """Keeps the log messages of Apprise about a failure; the URL in them is masked."""
+    """Keeps the log messages of Apprise about a failure of this job; the URL in them is masked."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
+        self._job = http_trace.current()
         self._said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._said.append(record.getMessage())
+        if http_trace.current() is self._job:
+            self._said.append(record.getMessage())
 
     def last(self, url: str) -> str:
         text = self._said[-1] if self._said else "refused or unreachable"
         return mask_urls(text, [url])[:300]
 
 
+class _Desk:
+    """The jobs under way, and the answers; used by the threads of all jobs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[str, tuple[float, str]] = {}
+        """Id of a job -> when it is given up, and the label of its URL."""
+        self.abandoned = 0
+        self.wake, self._told = os.pipe()
+
+    def take(self, job: dict[str, Any]) -> None:
+        with self._lock:
+            until = time.monotonic() + JOB_S  # noqa: TID251
+            self._until[job["id"]] = (until, job["label"])
+        threading.Thread(target=self._do, args=(job,), daemon=True).start()
+
+    def _do(self, job: dict[str, Any]) -> None:
+        try:
+            answer = send(job)
+        except Exception as error:  # noqa: BLE001 - the owner waits for an answer
+            answer = _failure(job["id"], job["label"], type(error).__name__)
+        with self._lock:
+            if self._until.pop(job["id"], None) is None:
+                self.abandoned -= 1  # given up before; it has ended after all
+                return
+            _say(answer)
+        os.write(self._told, b".")
+
+    def mind(self) -> None:
+        """Give up what takes too long."""
+        with self._lock:
+            now = time.monotonic()  # noqa: TID251
+            for job, (until, label) in list(self._until.items()):
+                if until <= now:
+                    del self._until[job]
+                    self.abandoned += 1
+                    _say(_failure(job, label, f"it did not answer within {JOB_S:.0f} s"))
+
+    def wait_s(self) -> float | None:
+        """Seconds until a job is to be given up; ``None`` if there is none."""
+        with self._lock:
+            if not self._until:
+                return None
+            first = min(until for until, _ in self._until.values())
+            return max(0.0, first - time.monotonic())  # noqa: TID251
+
+
+def _failure(job: str, label: str, error: str) -> dict[str, Any]:
+    told = {"ok": False, "error": error, "refused": False, "retry_after_s": None}
+    return {"id": job, "url": label, **told, "seconds": JOB_S}
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
-    """Serve until stdin closes, or for :data:`IDLE_S` after the last message."""
+    """Serve until stdin closes, or for :data:`IDLE_S` after the last job."""
     die_with_parent(how=signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pending = b""
+    http_trace.install()
+    desk, pending, open_ = _Desk(), b"", True
     while True:
-        readable, _, _ = select.select([0], [], [], IDLE_S)
-        if not readable:
-            return 0
+        wait_s = desk.wait_s()
+        if wait_s is None and (not open_ or desk.abandoned >= ABANDONED):
+            break
+        fds = [desk.wake, 0] if open_ else [desk.wake]
+        readable, _, _ = select.select(fds, [], [], IDLE_S if wait_s is None else wait_s)
+        if not readable and wait_s is None:
+            break
+        desk.mind()
+        if desk.wake in readable:
+            os.read(desk.wake, 4096)
+        if 0 not in readable:
+            continue
         data = os.read(0, 1 << 16)
-        if not data:
-            return 0
-        pending += data
-        *lines, pending = pending.split(b"\n")
+        open_ = bool(data)
+        *lines, pending = (pending + data).split(b"\n")
         for line in lines:
-            answer = send(json.loads(line))
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
+            jobs = json.loads(line)["jobs"]
+            _say({"taken": len(jobs)})
+            for job in jobs:
+                desk.take(job)
+    sys.stdout.flush()
+    os._exit(0)  # threads in services that hang would hold it
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,6 +14,7 @@ from ..text import markdown
 from ..text.figures import pace
 from ..text.moments import ahead, past
 from ..text.terminal import one_line
+from . import silence_words
 
 Row = Mapping[str, Any]
 MOUNTS_SHOWN = 8
@@ -227,6 +228,9 @@ def _watch(status: Row, watch: Iterable[Row]) -> Iterator[str]:
         if source["state"] == "unsupported":
             blind = " (not on this box)"
         yield f"- {_line(source['source'], starts=True)}: {source['state']}{blind}{detail}"
+    heartbeat = status.get("heartbeat")
+    if heartbeat is not None and heartbeat["set"]:
+        yield f"- {_line(silence_words.standing(heartbeat), starts=True)}"
     for note in status["notes"]:
         yield f"- note: {_line(note)}"
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import Severity
 
-from ..box import money
+from ..config import times
 from ..config.phones import all_urls
 from ..judge.incident import age
 from ..judge.incidents import QUIET, Change, Incident
-from ..report import messages
+from ..report import messages, silence_words
+from ..report.deliveries import Answered, RouteState
+from ..report.digest import TROUBLE as DIGEST
 from ..report.last_save import last_good
-from ..report.outbox import Outbox, Queued
-from ..system.bounded import bounded
+from ..report.outbox import WARNINGS_A_DAY, Outbox, Queued
+from ..report.routes import severity_of, unknown_tags
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
+from .flapping import COMES_AND_GOES, STAYS_S, Flapping, about
+from .kept_back import KeptBack
 from .restoring import Restorer
+from .silences import Silences
 from .watched_run import WatchedRun
+from .wording import Wording
 
 REQUEUED_S = 30.0
 """Seconds for which the end of a job is no push yet if its queue says that it starts it again, or if the
@@ -44,23 +50,27 @@ class Alerter:
         self._loop = loop
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
-        for silence_id, silence in self._restorer.each("silence", _silence).items():
-            if silence["until"] > context.clock.now():
-                self._context.silences.append({"id": silence_id, **silence})
-            else:
-                context.store.drop("silence", silence_id)
+        self.silences = Silences(context.store, context.clock, self._restorer, context.silences)
+        self._wording = Wording(context)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
         """Why the URLs that a person gave the daemon cannot be used."""
+        queued = list(self._restorer.each("message", Queued.from_json).values())
         self.outbox = Outbox(
             self._urls(),
             context.config.alerts,
             self._keep,
-            queued=self._restorer.each("message", Queued.from_json).values(),
-            new_id=lambda: secrets.token_hex(8),
+            queued=queued,
+            new_id=_new_id,
             delivered=context.store.flush,
+            rules=context.config.routes,
+            zone=context.zone,
         )
+        self._flapping = Flapping(queued)
+        self.kept = KeptBack(context.store, self._restorer, _new_id)
+        context.push_trouble = lambda: self.routes_trouble or self.outbox.trouble
+        context.kept_back = lambda: self.kept.sentence(context.clock.now())
 
     def _urls(self) -> tuple[str, ...]:
         """The alert URLs of the configuration, and those that a person gave the daemon itself."""
@@ -69,6 +79,11 @@ class Alerter:
             urls = all_urls(urls, self._context.state.alert_urls)
         except ConfigError as error:
             self.routes_trouble = str(error)
+        if unknown := unknown_tags(urls, self._context.config.routes):
+            self.routes_trouble = (
+                f"no section [routes.{unknown[0]}] says what URLs with the tag {unknown[0]} get: "
+                "they get everything"
+            )
         self._context.phones = len(urls)
         return urls
 
@@ -81,6 +96,15 @@ class Alerter:
         clock = self._context.clock
         queued = self.outbox.push(messages.TEST, clock.now(), clock.monotonic())
         return "" if queued is None else queued.id
+
+    def notes(self) -> list[str]:
+        """What a person has to know who asks who is called: trouble, and what nobody was told."""
+        trouble = self.routes_trouble or self.outbox.trouble
+        kept = self.kept.sentence(self._context.clock.now())
+        return [
+            *([f"pushes do not get through: {trouble}"] if trouble else []),
+            *filter(None, [kept]),
+        ]
 
     def _keep(self, queued: Queued) -> None:
         self._context.store.put("message", queued.id, queued.to_json(), self._context.clock.now())
@@ -100,7 +124,10 @@ class Alerter:
             f"{incident.run}: {change.kind} {incident.severity.label} {incident.summary}"
         )
         aside_of = "" if change.kind == "resolved" else watched.spec.id
-        if self._worth_a_push(change) and self._push(self._compose(watched, change), aside_of):
+        self._context.save_incident(incident)  # it is committed with the push about it
+        if self._worth_a_push(change) and self._push(
+            self._wording.of_change(watched, change), aside_of, change.kind
+        ):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)
         self._context.save_incident(incident)
@@ -165,7 +192,7 @@ class Alerter:
                 worst = sorted(mine, key=lambda i: (i.holds_end, i.severity), reverse=True)
                 cause = next((i for i in worst if i.state != "resolved"), None)
                 page = self._context.page_of(cause) if cause else None
-                message = self._worded(
+                message = self._wording.worded(
                     "the end of a run",
                     lambda: messages.failed(name, host, self._context.status(watched), cause, page),
                     messages.plain_end(name, host, watched.reason),
@@ -191,45 +218,31 @@ class Alerter:
         """
         for incident in self._context.incidents.open():
             if self._wants_reminder(incident):
-                yield partial(self._remind, incident)
+                yield partial(self.remind_of, incident)
 
-    def repeat(self, incident: Incident, every: Sequence[float]) -> None:
-        """Push an open incident again after the intervals ``every`` (seconds; the last one repeats).
-
-        For what goes on when no run lives, so that the reminders about runs say nothing of it.
-        """
-        now, alerts = self._context.clock.now(), self._context.config.alerts
-        if incident.state != "open" or not self.outbox.urls:
-            return
-        if incident.severity < Severity.parse(alerts.min_severity):
-            return
-        if self._silenced(incident.run, incident.trouble):
-            return
-        if incident.alerted_at is not None:
-            if not every:
-                return
-            if now - incident.alerted_at < every[min(incident.reminders, len(every) - 1)]:
-                return
-        self._remind(incident)
-
-    def greet(self, message: messages.Message) -> bool:
-        """Push what is told once about the platform; False where there is no phone to tell it to."""
-        return bool(self.outbox.urls) and self._push(message)
-
-    def _remind(self, incident: Incident) -> None:
+    def remind_of(self, incident: Incident) -> None:
+        """Push an open incident again, whoever it concerns."""
         now = self._context.clock.now()
         watched = self._context.runs[incident.run]
-        message = self._compose(watched, Change("opened", incident))
+        message = self._wording.of_change(watched, Change("opened", incident))
+        kind = "stays" if incident.alerted_at is None else "reminder"
         if incident.alerted_at is not None:
             incident.reminders += 1
             title = message.title.replace("]", f", reminder {incident.reminders}]", 1)
             message = replace(message, title=title, key="")
-        if self._push(message, incident.run):
+        if self._push(message, incident.run, kind):
             incident.alerted_at = now
         self._context.save_incident(incident)
 
     def _wants_reminder(self, incident: Incident) -> bool:
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
+        if incident.alerted_at is None:
+            wait_s = repeat[0] if repeat else STAYS_S
+            wait_s = self._flapping.wait_s(about(incident), incident.id, now, wait_s)
+            if now - incident.opened_at < wait_s:
+                return False
+        elif self._flapping.verdict(about(incident), incident.id, "reminder", now) == "hold":
+            return False
         if incident.alerted_at is not None:
             if not repeat:
                 return False
@@ -244,7 +257,16 @@ class Alerter:
             and bool(self.outbox.urls)
             and not self._silenced(incident.run, incident.trouble)
             and not self._begins_again(incident)
+            and self._reaches(incident, now)
         )
+
+    def _reaches(self, incident: Incident, now: float) -> bool:
+        """Whether some route takes a push about it now: one that none takes is looked at again later."""
+        watched, severity = self._context.runs[incident.run], incident.severity.label
+        stub = messages.Message(
+            "", "", "failure", trouble=incident.trouble, severity=severity, run=watched.spec.name
+        )
+        return self.outbox.reaches(stub, now)
 
     def _goes_on(self, incident: Incident) -> bool:
         """True while a run that the trouble concerns lives: what is over is told once."""
@@ -268,88 +290,54 @@ class Alerter:
         watched = self._context.runs.get(run)
         if watched is not None and watched.spec.provisional:
             return True  # it has not shown yet that it trains
-        now = self._context.clock.now()
-        return any(
-            s["until"] > now and s["run"] in ("", run) and s["class"] in ("", trouble)
-            for s in self._context.silences
-        )
+        return self.silences.covers(run, trouble)
 
-    def silence(self, run: str, trouble: str, for_s: float) -> dict[str, Any]:
-        """Push nothing about ``run`` and class ``trouble`` (empty: any) for ``for_s`` seconds."""
-        now = self._context.clock.now()
-        made = {"id": secrets.token_hex(4), "run": run, "class": trouble, "until": now + for_s}
-        self._context.silences = [*self.silences(), made]
-        self._context.store.put("silence", str(made["id"]), made, now)
-        return made
+    def send(self, message: messages.Message) -> bool:
+        """Push what is about middlewatch itself, or about all runs."""
+        return self._push(message)
 
-    def silences(self) -> list[dict[str, Any]]:
-        """The silences that are not over."""
-        now = self._context.clock.now()
-        return [s for s in self._context.silences if s["until"] > now]
-
-    def end_silence(self, silence_id: str) -> bool:
-        """End a silence now; False when there is none with this id."""
-        left = [s for s in self.silences() if s["id"] != silence_id]
-        known, self._context.silences = len(left) < len(self.silences()), left
-        self._context.store.drop("silence", silence_id)
-        return known
-
-    def _compose(self, watched: WatchedRun, change: Change) -> messages.Message:
-        now = self._context.clock.now()
-        plain = messages.plain(change, watched.spec.name, self._context.host, now)
-        words = partial(self._words, watched, change)
-        message = self._worded(change.incident.trouble, words, plain)
-        # The severity is part of it: a warning that was told holds back nothing critical.
-        key = f"{change.incident.id} {change.kind} {change.incident.severity.label}"
-        return replace(message, key=key) if change.kind in ("opened", "resolved") else message
-
-    def _worded(
-        self, name: str, words: Callable[[], messages.Message], plain: messages.Message
-    ) -> messages.Message:
-        """What ``words`` makes, or ``plain`` if that fails: a push must go out in any case."""
-        now, isolation = self._context.clock.now(), self._context.pump.isolation
-        if isolation.left_out("message", name, now):
-            return plain
-        try:
-            message = bounded(words)
-        except Exception as error:  # noqa: BLE001 - a mistake in our words
-            isolation.failed("message", name, error, now)
-            return plain
-        isolation.worked("message", name, now)
-        return message
-
-    def _words(self, watched: WatchedRun, change: Change) -> messages.Message:
-        others = [self._context.runs.get(run) for run in change.incident.runs]
-        return messages.compose(
-            change,
-            watched.spec.name,
-            self._context.host,
-            self._context.page_of(change.incident),
-            watched.history.checkpoints,
-            self._context.clock.now(),
-            [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
-            watched.history.claimed_saves,
-            watched.spec,
-            self._cost_of(change),
-        )
-
-    def _cost_of(self, change: Change) -> str:
-        """What an incident cost, as a sentence; empty without a price."""
-        context, incident = self._context, change.incident
-        found = context.loss_of(incident)
-        if change.kind == "resolved":
-            return money.ended_text(incident.trouble, found, context.price)
-        return "" if found is None or context.price is None else found.text(context.price)
-
-    def _push(self, message: messages.Message, run: str = "") -> bool:
+    def ping(self, job: dict[str, Any], told: Answered) -> None:
+        """Have the notifier ping a dead man's switch; ``told`` gets what came of it."""
         clock = self._context.clock
+        self.outbox.ping(job, told, clock.now(), clock.monotonic())
+        self._wire()
+
+    def _push(self, message: messages.Message, run: str = "", kind: str = "") -> bool:
+        """Push a message, or keep it back; whether somebody is called."""
+        clock = self._context.clock
+        now, watched = clock.now(), self._context.runs.get(run)
+        verdict = self._flapping.verdict(message.about, message.incident, kind, now)
+        quiet = times.within(self._context.config.alerts.quiet, now, self._context.zone)
+        if verdict == "hold":
+            self._hold(message, "it comes and goes", now)
+            return False
+        if quiet and severity_of(message) is Severity.WARNING:
+            self._hold(message, "quiet hours", now)
+            return False
+        if watched is not None and not message.run:
+            message = replace(message, run=watched.spec.name)
+        if verdict == "last":
+            message = messages.with_aside(message, COMES_AND_GOES)
         if aside := self._context.asides.get(run):
             message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)
-        queued = self.outbox.push(message, clock.now(), clock.monotonic())
+        queued = self.outbox.push(message, now, clock.monotonic())
         self._wire()
+        if queued is None:
+            self._hold(message, f"{WARNINGS_A_DAY} warnings in a day", now)
+        elif queued.created_at >= now:
+            if queued.state != "silent":
+                self._flapping.note(message.about, message.incident, now)
+            elif self.outbox.urls:
+                self._hold(message, "no route takes it", now)
         return queued is not None and queued.state != "silent"
+
+    def _hold(self, message: messages.Message, why: str, now: float) -> None:
+        """Nobody is called; the next digest and the status tell it. A digest itself has no next one."""
+        self._log_line(f"not pushed ({why}): {message.title}")
+        if message.trouble != DIGEST:
+            self.kept.add(message, why, now)
 
     def tell_lost_store(self) -> None:
         """Push that the store was lost and begun anew, or what of it cannot be read; each once."""
@@ -367,18 +355,28 @@ class Alerter:
         self._push(messages.store_lost(self._context.host, aside, in_use=in_use))
 
     def put_again(self) -> None:
-        """Put silences and the messages that wait into a store that is new."""
-        now = self._context.clock.now()
-        for made in self._context.silences:
-            self._context.store.put("silence", str(made["id"]), made, now)
+        """Put silences, and messages that wait or were kept back, into a store that is new."""
+        self.silences.put_again()
+        self.kept.put_again()
         for queued in self.outbox.waiting():
             self._keep(queued)
 
     def pump(self) -> None:
         """Take the answers of the notifier child, and send the messages that are due."""
         if self.outbox.busy() or self._fd is not None:
-            self.outbox.pump(self._context.clock.now(), self._context.clock.monotonic())
+            now, mono = self._context.clock.now(), self._context.clock.monotonic()
+            self.outbox.pump(now, mono)
+            for line in self.outbox.newly_broken(mono):
+                self._tell_broken(line, now)
             self._wire()
+
+    def _tell_broken(self, line: RouteState, now: float) -> None:
+        """Tell the other routes of one that takes no pushes; alone, it is on the status page only."""
+        self._log_line(f"{line.target.label} takes no pushes: {line.trouble}")
+        if len(self.outbox.routes()) > 1:
+            day, label = int(now // 86400), line.target.label
+            host, mark = self._context.host, line.target.mark
+            self.send(silence_words.route_broken(host, label, line.trouble, day, mark))
 
     def _wire(self) -> None:
         """Let the loop watch the notifier's pipe; every new notifier child has a new pipe."""
@@ -389,6 +387,5 @@ class Alerter:
             self._loop.watch(self._fd, self.pump)
 
 
-def _silence(doc: dict[str, Any]) -> dict[str, Any]:
-    """A silence as it was stored. Raises KeyError, TypeError or ValueError for anything else."""
-    return {"run": str(doc["run"]), "class": str(doc["class"]), "until": float(doc["until"])}
+def _new_id() -> str:
+    return secrets.token_hex(8)

@@ -43,6 +43,8 @@ from . import state_lock
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
+from .dead_man import DeadMan
+from .digests import Digests
 from .finding import Finding
 from .handlers import Handlers
 from .judging import Judging
@@ -94,6 +96,11 @@ class App:
         self._restorer = restorer
         self._alerter = Alerter(self.context, self._loop, self.log_line, restorer)
         self._publisher = Publisher(self.context, self.log_line)
+        self._dead_man = DeadMan(self.context, self._alerter, self.log_line)
+        self.context.heartbeat = self._dead_man.facts
+        self._digests = Digests(
+            self.context, self._alerter, self._dead_man.blind, self._dead_man.sentence
+        )
         self._judging = Judging(
             self.context,
             self._loop,
@@ -125,6 +132,7 @@ class App:
             switch,
             self._publisher.forget,
             self._own,
+            self._dead_man.ring,
         )
         self._care = OwnCare(
             self.context, self._alerter, self._publisher, self._finding, self._own, self.log_line
@@ -348,7 +356,8 @@ class App:
     def _tick(self) -> None:
         self._judging.tick()
         self._care.mind_store()
-        self._alerter.pump()
+        for part in (self._alerter.pump, self._dead_man.tick, self._digests.tick):
+            self._loop.serve(part)
         descriptors.own.settle()
 
     def _save(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any
 
 from middlewatch.sentinels.handbook import page
@@ -12,6 +13,7 @@ from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage
 
 from ..box import clocks, money, save_interval
 from ..box.durability import PathDurability
+from ..config import times
 from ..config.paths import StateDir
 from ..config.platform_profiles import Profile
 from ..config.schema import Config
@@ -71,6 +73,22 @@ class Context:
     """When it began to cost money: by the configuration, else its start."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
+    started_at: float = field(init=False)
+    """When this daemon was started (epoch seconds)."""
+    push_trouble: Callable[[], str] = field(default=lambda: "")
+    """Why pushes do not get through, if they do not."""
+    kept_back: Callable[[], str] = field(default=lambda: "")
+    """A sentence about pushes that were kept back, if some were."""
+    heartbeat: Callable[[], dict[str, Any]] | None = None
+    """How the heartbeat stands."""
+
+    def __post_init__(self) -> None:
+        self.started_at = self.clock.now()
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The time zone of the person; ``None``: that of the box."""
+        return times.zone_of(self.config.alerts.zone)
 
     @property
     def host(self) -> str:
@@ -152,6 +170,7 @@ class Context:
         status["platform"] = clocks.status_json(self.profile, self.clocks(now), now)
         status["attempt"] = watched.spec.attempt
         status["provisional"] = watched.spec.provisional
+        status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None
         if watched.spec.provisional and watched.alive:
             status["notes"].append(
                 f"taken for a training only because {watched.spec.provisional}: nothing about it "
@@ -162,6 +181,10 @@ class Context:
                 "no phone is set, so nobody is called when something breaks: middlewatch alert add URL"
             )
         status["notes"] += self._silent(watched.spec.id, now)
+        if trouble := self.push_trouble():
+            status["notes"].append(f"pushes do not get through: {trouble}")
+        if kept := self.kept_back():
+            status["notes"].append(kept)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
         return status
 

@@ -50,7 +50,9 @@ class Handlers:
         switch_finding: Callable[[bool], bool],
         forget: Callable[[str, str], None],
         own: OwnReport,
+        ring: Callable[[], None] = lambda: None,
     ) -> None:
+        self._ring = ring
         self._forget = forget
         self._own = own
         self._context = context
@@ -253,31 +255,37 @@ class Handlers:
             raise UsageError(
                 "a silence must be longer than 0 and at most 30 days", "like --for 30m, 2h or 1d"
             )
-        made = self._alerter.silence(run, str(question.get("class") or ""), for_s)
+        made = self._alerter.silences.add(run, str(question.get("class") or ""), for_s)
         self._context.store.flush()
         return {**made, "until": iso(made["until"])}
 
     def silences(self, question: Question) -> list[dict[str, Any]]:
         """The silences that are not over; with ``cancel`` after the one with this id was ended."""
         cancel = question.get("cancel")
-        if cancel and not self._alerter.end_silence(str(cancel)):
+        if cancel and not self._alerter.silences.end(str(cancel)):
             raise UsageError(
                 f"no silence has the id {cancel!r}", "see `middlewatch silence --list`"
             )
         self._context.store.flush()
-        return [{**made, "until": iso(made["until"])} for made in self._alerter.silences()]
+        return [{**made, "until": iso(made["until"])} for made in self._alerter.silences.all()]
 
     def routes(self, question: Question) -> dict[str, Any]:
         """The services that are called, by name and fingerprint. With ``reload`` after they were read
-        again, with ``test`` after a test push was sent to them (its id in the outbox)."""
+        again, with ``test`` after a test push was sent to them (its id in the outbox) and the heartbeat
+        was rung."""
         if question.get("reload"):
             self._alerter.reload()
         urls = self._alerter.outbox.urls
+        heartbeat = self._context.heartbeat() if self._context.heartbeat is not None else None
+        if question.get("test"):
+            self._ring()
         return {
             "urls": [phones.shown(url) for url in urls],
             "prints": [phones.print_of(url) for url in urls],
             "trouble": self._alerter.routes_trouble or self._alerter.outbox.trouble,
+            "notes": self._alerter.notes(),
             "test": self._alerter.test() if question.get("test") and urls else "",
+            "heartbeat": heartbeat,
         }
 
     def ending(self, question: Question) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from middlewatch.sentinels.kit.findings import LONGEST_SUMMARY
 
 from ..box import clocks, money
 from ..box.platform_report import of_box
+from ..config import times
 from ..judge.incidents import Change, Incident
 from ..report import first_contact
 from ..system import procfs
@@ -26,6 +27,8 @@ LOOK_S = 5.0
 """Seconds between two looks. A look takes well under 1 ms; our choice."""
 NAME = "meter"
 """What incidents of it have for a sentinel."""
+CLASSES = ("box_idle", "platform_clock")
+"""What it can tell."""
 PAID_ROLES = ("rental", "notebook")
 """Platforms whose conveniences and clocks are told once: a cloud machine may be anybody's build box."""
 
@@ -40,6 +43,8 @@ class Meter:
         self._context = context
         self._alerter = alerter
         self._tell = tell
+        self._tried: dict[str, float] = {}
+        """Incident -> when it was last tried to be pushed again."""
         config = context.config
         context.profile, self._platform = of_box(config, context.durability.platforms)
         context.price = money.price(config.cost, context.profile)
@@ -69,13 +74,43 @@ class Meter:
             return
         named = [(NAME, one) for one in found]
         for change in context.incidents.update(run, named, {NAME: 0.0}, now, self._well_again):
+            if change.kind == "opened":
+                self._tried[change.incident.id] = now
             self._tell(watched, change)
         newest = {one.key: one for one in found}
         for incident in context.incidents.open(run):
             one = newest.get(incident.key) if incident.sentinel == NAME else None
             if one is not None:  # amounts and times go on: a reminder says what is true now
                 incident.summary, incident.details = one.summary, dict(one.details)
-                self._alerter.repeat(incident, context.config.cost.idle_repeat_s)
+                self._repeat(incident, now)
+
+    def _repeat(self, incident: Incident, now: float) -> None:
+        """Push an open incident again after the intervals of ``[cost] idle_repeat_s``.
+
+        The reminders about runs say nothing of it: no run lives. What is kept back (quiet hours, a
+        silence, many warnings in a day) is tried again after the shortest interval.
+        """
+        context = self._context
+        alerts, every = context.config.alerts, context.config.cost.idle_repeat_s
+        if not every or incident.state != "open" or not self._alerter.outbox.urls:
+            return
+        if incident.severity < Severity.parse(alerts.min_severity):
+            return
+        if self._alerter.silences.covers(incident.run, incident.trouble):
+            return
+        if times.within(alerts.quiet, now, context.zone):
+            return
+        told, tried = incident.alerted_at, self._tried.get(incident.id)
+        wait_s = every[min(incident.reminders, len(every) - 1)]
+        if told is not None and now - told < wait_s:
+            return
+        if tried is not None and now - tried < every[0]:
+            return
+        self._tried[incident.id] = now
+        reminders = incident.reminders
+        self._alerter.remind_of(incident)
+        if incident.alerted_at == told:
+            incident.reminders = reminders
 
     def _well_again(self, incident: Incident, since: float) -> str:
         """Why a trouble that is not found any more is over."""
@@ -168,7 +203,7 @@ class Meter:
         message = first_contact.message(
             context.host, context.profile.name, platform.signs, first_contact.lines(context.profile)
         )
-        if self._alerter.greet(message):
+        if self._alerter.send(message):
             context.store.put("box", "greeted", told, now)
             self._platform = None
 

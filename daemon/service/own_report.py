@@ -68,6 +68,7 @@ class OwnReport:
         uptime_s = mono - self._started_mono
         sources, parts, pushes = self._sources(now), self._parts(), self._pushes(mono)
         children = self._workers()
+        heartbeat = context.heartbeat() if context.heartbeat is not None else None
         store, loop = self._store(), [str(one) for one in context.standstills(now)]
         booted = procfs.boot_time() or None
         jumps = [(str(iso(at)), by) for at, by in self._jumps]
@@ -90,6 +91,7 @@ class OwnReport:
             *own_checks.check_parts(parts),
             *own_checks.check_sources(sources),
             own_checks.check_pushes(pushes),
+            *own_checks.check_heartbeat(heartbeat),
         ]
         return {
             "host": context.host,
@@ -127,6 +129,7 @@ class OwnReport:
             "parts": parts,
             "sources": sources,
             "pushes": pushes,
+            "heartbeat": heartbeat,
             "runs": {"living": len(context.living_runs()), "known": len(context.runs)},
         }
 

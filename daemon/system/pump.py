@@ -41,6 +41,8 @@ class Pumped:
         """The run that it is about; empty for a source of the box."""
         self.true_at: float | None = None
         """Epoch seconds at which it last did what it should; ``None``: not yet."""
+        self.looked_at: float | None = None
+        """Epoch seconds of the last look that did not fail, also one that has no answer yet."""
         self._pump = pump
         self._take = take
         now = pump.clock.now()
@@ -91,6 +93,7 @@ class Pumped:
             self._say(now, "failed", f"{type(error).__name__}: {error}")
         else:
             isolation.worked("source", self.name, now)
+            self.looked_at = now
             unheard = self.state.state in ("starting", "unsupported", "failed", "stalled")
             if late:
                 self._say(now, "stalled", late)

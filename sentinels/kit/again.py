@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from operator import itemgetter
-from pathlib import PurePath
 from typing import NamedTuple
 
 from .observations import LogEvent, ProcessEnded, Step
@@ -126,7 +125,7 @@ def _of_a_shell(view: View) -> bool:
 def _of_another(view: View, event: LogEvent) -> bool:
     """True for an exception that went through the top of a script which the command of the run does not
     name: the run started that program, and it failed before anybody saw it live."""
-    script = PurePath(str(event.details.get("script", ""))).name
+    script = str(event.details.get("script", "")).rpartition("/")[2]
     return bool(script and view.run.command) and script not in view.run.command
 
 

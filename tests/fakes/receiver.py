@@ -16,26 +16,41 @@ class Got:
     path: str
     data: dict[str, Any]
     headers: dict[str, str]
+    text: str = ""
+    """The body, whatever it is."""
 
 
 class Receiver:
-    """Keeps what it is sent; ``status`` is what it answers, ``hang`` makes it never answer."""
+    """Keeps what it is sent; ``status`` and ``headers`` are what it answers, ``hang`` makes it never
+    answer, ``dribble`` makes it answer a byte in each second."""
 
     def __init__(self) -> None:
         self.got: list[Got] = []
         self.status = 200
+        self.headers: dict[str, str] = {}
+        self.dribble = False
+        self.never = ""
+        """A push with this in its text is answered by 400, whatever ``status`` is."""
         self.hang = threading.Event()
         self.hang.set()
         self.arrived = threading.Event()
+        self.closing = threading.Event()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                outer.got.append(Got(self.path, json.loads(body), dict(self.headers)))
+                text = self.rfile.read(int(self.headers["content-length"])).decode()
+                data = json.loads(text) if text.startswith("{") else {}
+                outer.got.append(Got(self.path, data, dict(self.headers), text))
                 outer.arrived.set()
                 outer.hang.wait(180)
-                self.send_response(outer.status)
+                while outer.dribble and not outer.closing.wait(1.0):
+                    self.wfile.write(b"H")
+                    self.wfile.flush()
+                bad = bool(outer.never) and outer.never in text
+                self.send_response(400 if bad else outer.status)
+                for name, value in outer.headers.items():
+                    self.send_header(name, value)
                 self.send_header("content-length", "0")
                 self.end_headers()
 
@@ -56,6 +71,10 @@ class Receiver:
         self._thread.start()
 
     def close(self) -> None:
+        """End it; safe to call twice."""
+        if self.closing.is_set():
+            return
+        self.closing.set()
         self.hang.set()
         self._server.shutdown()
         self._server.server_close()

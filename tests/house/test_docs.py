@@ -31,7 +31,7 @@ from middlewatch.daemon.cli.arguments import build
 from middlewatch.daemon.config import load, run_spec
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.platform_facts import facts_of_all
-from middlewatch.daemon.config.schema import SECTIONS
+from middlewatch.daemon.config.schema import SECTIONS, Route
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -361,6 +361,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
     "platforms": platforms,
     **{name: partial(_section, cls()) for name, cls in SECTIONS.items()},
+    "route": partial(_section, Route()),
     "limits": limits,
     "commands": command_reference,
     "causes": causes_table,

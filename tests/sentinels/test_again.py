@@ -256,7 +256,7 @@ def test_jobs_that_fail_within_seconds(story: Story, apart_s: float, *, told: bo
     assert ("loop" in found) is told
 
 
-JOB: Any = {**BAD_RECORD, "script": "/work/queue/rank_job.py"}
+JOB: Any = {**BAD_RECORD, "script": "/data/queue/rank_job.py"}
 
 
 def one_job(story: Story) -> Story:

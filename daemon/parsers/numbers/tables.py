@@ -108,7 +108,9 @@ def may_be_row(text: str) -> bool:
 
 def row_fields(text: str, header: Header) -> list[Field]:
     """The fields of a row under ``header``; empty if the line is no such row."""
-    cells = _cells(text, header.mark)
+    # rich draws the edges of its heads heavy and those of its rows light
+    mark = "│" if header.mark == "┃" and "│" in text else header.mark
+    cells = _cells(text, mark)
     names = header.names
     if header.mark == " " and len(cells) != len(names):
         words = tuple(" ".join(names).split())

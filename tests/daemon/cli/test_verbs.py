@@ -173,6 +173,28 @@ def phone() -> Iterator[Phone]:
     made.server.server_close()
 
 
+def test_what_no_route_took_is_said_by_those_who_ask_for_the_routes(
+    tmp_path: Path, phone: Phone
+) -> None:
+    box = Box(tmp_path)
+    config = tmp_path / "none.toml"
+    config.write_text(
+        f'[alerts]\nurls = ["pager={phone.url}"]\n[routes.pager]\nmin_severity = "critical"\n'
+    )
+    config.chmod(0o600)
+    told = "1 push was kept back (no route takes it); the newest, "
+    try:
+        assert box.say("start").returncode == 0
+        assert "kept back" not in box.say("alert", "list").stdout
+        box.say("run", "--name", "short", "--", sys.executable, "-c", "print('step 1 | loss 2.0')")
+        until(lambda: told in box.say("alert", "list").stdout)
+        assert told in box.say("alert", "test").stdout
+        assert told in box.say("status").stdout
+        assert phone.titles == ["[TEST] middlewatch can reach you"]
+    finally:
+        box.say("stop")
+
+
 def test_a_phone_that_is_set_later_is_called(tmp_path: Path, phone: Phone) -> None:
     box = Box(tmp_path)
     try:

@@ -700,7 +700,7 @@ case(
     "trainer_state.json",
     '{\n  "log_history": [\n    {\n      "epoch": 0.06,\n      "grad_norm": 1.9123,\n      "learning_rate": 4.9e-05,\n      "loss": 2.3123,\n      "step": 10\n    }\n  ]\n}\n',
     train_loss=[(7, 2.3123)],
-    step=[(8, 10)],
+    step=[(5, 10), (8, 10)],
     lr=[(6, 4.9e-5)],
     grad_norm=[(5, 1.9123)],
 )

@@ -47,13 +47,46 @@ STATE = """{
 def test_json_over_many_lines() -> None:
     said = steps(STATE)
     assert [(s.number, s.epoch, dict(s.values), s.line) for s in said if s.epoch] == [
-        (None, 1.0, {"train_loss": 2.5}, 7),
+        (200, 1.0, {"train_loss": 2.5}, 7),
         (200, 1.0, {}, 8),
-        (None, 2.0, {"eval_loss": 2.1}, 12),
+        (400, 2.0, {"eval_loss": 2.1}, 12),
         (400, 2.0, {}, 13),
     ]
     assert [s.total for s in said if s.total] == [400]
     assert [s.epochs for s in said if s.epochs] == [2]
+
+
+def test_a_json_object_is_told_at_its_brace() -> None:
+    reader = LogReader("run.log")
+    text = '{\n  "train/loss": NaN,\n  "lr": 1e-3,\n  "step": 40\n'
+    assert reader.feed(text.encode(), 1.0) == []
+    said = [one for one in reader.feed(b"}\n", 1.0) if isinstance(one, Step)]
+    assert [(step.number, list(step.values), step.line) for step in said] == [
+        (40, ["train_loss"], 2),
+        (40, ["lr"], 3),
+        (40, [], 4),
+    ]
+    assert math.isnan(said[0].values["train_loss"])
+    assert "NaN" in said[0].text
+
+
+def test_an_inner_object_has_the_step_of_the_outer_one() -> None:
+    inner = '  "train": {\n    "loss": 0.5,\n    "accuracy": 0.9\n  }\n}'
+    said = steps(f'{{\n  "step": 7,\n{inner}')
+    assert [(s.number, dict(s.values)) for s in said] == [
+        (7, {"train_loss": 0.5}),
+        (7, {"accuracy": 0.9}),
+    ]
+
+
+def test_an_object_that_is_not_closed_is_told_before_the_next_report() -> None:
+    said = steps('{\n  "loss": 0.5,\n  "step": 3,\nstep 4 loss 0.25')
+    told = [(s.number, s.values["train_loss"]) for s in said if s.values]
+    assert told == [(3, 0.5), (4, 0.25)]
+
+
+def test_printed_settings_are_no_report() -> None:
+    assert steps('{\n  "lr": 0.1,\n  "batch_size": 4,\n  "seed": 7\n}') == []
 
 
 def test_a_setting_that_may_be_the_plan_is_passed_on() -> None:
@@ -320,3 +353,39 @@ def test_a_heading_names_the_epoch_of_what_follows() -> None:
     said = steps("Epoch 10 总结:\n  训练损失: 0.32 | 训练 Dice: 0.78\n  验证损失: 0.29\n")
     assert [(s.epoch, s.loss) for s in said] == [(10, None), (10, 0.32), (10, None)]
     assert said[-1].values == {"eval_loss": 0.29}
+
+
+PANDAS = """ fold  epoch     loss  val_loss  val_auc
+    0      {0} 0.612000       {1}      NaN
+    0      {2} 0.583000       {3}      NaN"""
+
+
+def test_a_cell_without_an_evaluation_is_no_nan() -> None:
+    """pandas shows NaN for a row without a value: `history.tail(2)` of a loop that evaluates now and then."""
+    text = "\n".join(
+        PANDAS.format(n, "0.55" if n % 4 == 2 else "NaN", n + 1, "NaN") for n in range(0, 12, 2)
+    )
+    said = steps(text)
+    assert [s.values["eval_loss"] for s in said if "eval_loss" in s.values] == [0.55] * 3
+    assert len(said) == 12
+
+
+def test_a_column_that_was_always_filled_may_become_nan() -> None:
+    rows = "\n".join(
+        PANDAS.format(n, "0.5", n + 1, "NaN" if n == 6 else "0.4") for n in range(0, 8, 2)
+    )
+    assert math.isnan(steps(rows)[-1].values["eval_loss"])
+
+
+RICH = """┏━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━┓
+┃ epoch ┃ box_loss ┃ obj_loss ┃ lr    ┃
+┡━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━┩
+│ 11/60 │ 0.0332   │ 0.0019   │ 0.002 │
+└───────┴──────────┴──────────┴───────┘"""
+
+
+def test_a_table_of_rich_for_each_epoch() -> None:
+    """The edges of the head are heavy, those of the rows are light."""
+    (step,) = steps(RICH)
+    assert (step.epoch, step.values["lr"]) == (11, 0.002)
+    assert step.values["train_loss"] == pytest.approx(0.0351)

@@ -135,7 +135,7 @@ def test_no_damage_raises_anything_else(kind: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(8, len(packed)))
     unpacked = 0
     with contextlib.suppress(DamagedLog):
-        for chunk in decompress.UNPACK[kind](iter([bytes(packed[:cut])])):
+        for chunk in decompress.unpacked(kind, "x.log", iter([bytes(packed[:cut])])):
             unpacked += len(chunk)
     assert unpacked < 1 << 20
 
@@ -159,7 +159,7 @@ def test_memory_is_bounded_for_zstd_too(put: Callable[[bytes], Path]) -> None:
 
 def test_zeros_by_the_gigabyte_stay_small() -> None:
     packed = gzip.compress(b"\0" * (64 << 20))
-    sizes = [len(chunk) for chunk in decompress.UNPACK["gzip"](iter([packed]))]
+    sizes = [len(chunk) for chunk in decompress.unpacked("gzip", "x.log", iter([packed]))]
     assert sum(sizes) == 64 << 20
     assert max(sizes) <= decompress.CHUNK
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 from middlewatch.daemon.config.secrets import mask
 from middlewatch.daemon.judge.incidents import Change, Incident
 from middlewatch.daemon.report.messages import MAX_BODY, Message, compose, finished, store_lost
-from middlewatch.daemon.report.outbox import NOTIFIER_ARGV
 from middlewatch.daemon.report.status_page import page
 from middlewatch.daemon.text import chat, markdown
 from middlewatch.daemon.text.terminal import MOST_MARKS, clean, one_line
@@ -29,6 +26,7 @@ from ...fakes.injections import (
     read_out,
     tags,
 )
+from ...fakes.notifier import jobs_of, one_by_one
 from ...fakes.receiver import Receiver
 
 AT = "2024-05-01T03:12:44.000+00:00"
@@ -177,19 +175,8 @@ def sent(receiver: Receiver, messages: Sequence[Message]) -> dict[str, list[dict
         f"mmost://{there}/{'k' * 26}",
         f"ntfy://{there}/topic",
     ]
-    questions = [
-        {"id": n, "title": m.title, "body": m.body, "kind": m.kind, "mode": "all", "urls": urls}
-        for n, m in enumerate(messages)
-    ]
-    done = subprocess.run(
-        NOTIFIER_ARGV,
-        input="".join(json.dumps(question) + "\n" for question in questions),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=True,
-    )
-    assert [json.loads(line)["ok"] for line in done.stdout.splitlines()] == [True] * len(messages)
+    jobs = [job for m in messages for job in jobs_of(urls, title=m.title, body=m.body, kind=m.kind)]
+    assert all(answer["ok"] for answer in one_by_one(jobs))
     found: dict[str, list[dict[str, Any]]] = {}
     for got in receiver.got:
         found.setdefault(got.path, []).append(got.data)

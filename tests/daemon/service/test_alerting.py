@@ -321,7 +321,7 @@ def test_a_restart_neither_tells_again_nor_loses_count(desk: Any) -> None:
 
 def test_a_silence_of_one_class_is_one_of_that_class(desk: Any) -> None:
     d = desk()
-    d.alerter.silence("", "loss_nan", HOUR)
+    d.alerter.silences.add("", "loss_nan", HOUR)
     d.say()
     assert d.pushed == []
     d.clock.jump(200)
@@ -331,14 +331,14 @@ def test_a_silence_of_one_class_is_one_of_that_class(desk: Any) -> None:
 
 def test_a_silence_of_another_run_is_none(desk: Any) -> None:
     d = desk()
-    d.alerter.silence("other-1", "", HOUR)
+    d.alerter.silences.add("other-1", "", HOUR)
     d.say()
     assert d.pushed == ["CRITICAL"]
 
 
 def test_what_opened_in_a_silence_is_told_when_it_is_over(desk: Any) -> None:
     d = desk()
-    d.alerter.silence("gpt-1", "", HOUR)
+    d.alerter.silences.add("gpt-1", "", HOUR)
     d.say()
     d.alerter.remind()
     assert d.pushed == []
@@ -352,7 +352,7 @@ def test_what_opened_in_a_silence_is_told_when_it_is_over(desk: Any) -> None:
 def test_a_silence_covers_the_good_news_as_well(desk: Any) -> None:
     d = desk()
     d.say()
-    d.alerter.silence("", "", HOUR)
+    d.alerter.silences.add("", "", HOUR)
     d.clear()
     d.watched.state = "finished"
     d.alerter.alert_end(d.watched)
@@ -361,8 +361,8 @@ def test_a_silence_covers_the_good_news_as_well(desk: Any) -> None:
 
 def test_silences_outlive_a_restart_and_end(desk: Any) -> None:
     d = desk()
-    d.alerter.silence("", "", HOUR)
-    d.alerter.silence("", "hang", 60.0)
+    d.alerter.silences.add("", "", HOUR)
+    d.alerter.silences.add("", "hang", 60.0)
     d.clock.jump(61)
     d.restart()
     d.say()
@@ -391,7 +391,7 @@ def test_a_plain_push_goes_out_when_its_words_fail(
 
 def test_a_store_that_is_lost_in_use_is_told_and_written_anew(desk: Any) -> None:
     d = desk()
-    d.alerter.silence("", "cuda_oom", HOUR)
+    d.alerter.silences.add("", "cuda_oom", HOUR)
     d.context.store.flush()
     d.context.store.path.unlink()
     d.context.store.look()

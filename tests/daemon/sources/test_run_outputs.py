@@ -232,6 +232,18 @@ def test_the_file_of_weights_and_biases(stage: Stage) -> None:
     assert "run-7.wandb" in stage.look(QUIET_S + LATER_S)
 
 
+def test_the_losses_of_mlflow(stage: Stage) -> None:
+    metrics = f"mlruns/81/{'5badaa88' * 4}/metrics"
+    make = f"import os; os.makedirs('{metrics}/val'); "
+    make += (
+        f"[open('{metrics}/' + key, 'w').close() for key in ('acc', 'train_loss', 'val/loss')]; "
+    )
+    stage.python(make + TALK, "> train.log")
+    stage.look()
+    assert {"train_loss", "loss"} <= set(found := stage.look(QUIET_S + LATER_S))
+    assert "acc" not in found
+
+
 def test_files_of_metrics_are_not_read_beside_a_log_with_reports(stage: Stage) -> None:
     stage.silent = False
     stage.python(WRITES, "> train.log")

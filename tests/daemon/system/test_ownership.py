@@ -172,6 +172,21 @@ def test_a_configuration_with_secrets_that_others_may_read_is_refused(
 
 
 @as_root
+@pytest.mark.parametrize(
+    "text", ["[heartbeat]\nurl = 'https://hc/x'\n", "[alerts]\nproxy = 'http://u:p@h:1'\n"]
+)
+def test_a_ping_url_and_a_proxy_are_secrets_too(shown: Path, text: str) -> None:
+    path = shown / "config.toml"
+    path.write_text(text)
+    os.chown(path, 0, GID)
+    path.chmod(0o644)
+    with pytest.raises(ConfigError, match="others may read it"):
+        load(path)
+    path.chmod(0o600)
+    load(path)
+
+
+@as_root
 def test_a_private_folder_keeps_what_is_in_it(shown: Path) -> None:
     path = shown / "config.toml"
     path.write_text(URLS)

@@ -15,7 +15,7 @@ import pytest
 
 from middlewatch.daemon.config.schema import Config
 from middlewatch.daemon.mirror.source import walls_for
-from middlewatch.daemon.report.outbox import notifier
+from middlewatch.daemon.report.notifier import notifier
 from middlewatch.daemon.service.run_container import docker_of
 from middlewatch.daemon.sources.stacks import Stacks
 from middlewatch.daemon.system import walls

@@ -1,0 +1,110 @@
+"""A dead man's service on loopback, with the protocol of healthchecks: it says who is down, and since when.
+
+Success, ``/start``, ``/fail`` and ``/log`` by POST, as in https://healthchecks.io/docs/http_api/. A check
+is *up* after a success, *down* after a fail, or when nothing has come for its period and grace.
+"""
+
+from __future__ import annotations
+
+import http.server
+import threading
+import time
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass
+class Ping:
+    """One ping that was accepted."""
+
+    signal: str
+    body: str
+    at: float
+
+
+class Healthchecks:
+    """One check; its clock is the monotonic one of this process."""
+
+    def __init__(self, period_s: float, grace_s: float) -> None:
+        self.period_s, self.grace_s = period_s, grace_s
+        self.pings: list[Ping] = []
+        self.status = 200
+        self.uuid = "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278"
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
+                name, _, signal = self.path.strip("/").partition("/")
+                found = name == outer.uuid and signal in ("", "start", "fail", "log")
+                status = outer.status if found else 404
+                if status == 200:
+                    outer.pings.append(Ping(signal or "success", body, time.monotonic()))
+                answer = {200: b"OK", 404: b"not found"}.get(status, b"")
+                self.send_response(status)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/{self.uuid}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    @property
+    def signals(self) -> list[str]:
+        """What came, in order."""
+        return [ping.signal for ping in self.pings]
+
+    @property
+    def state(self) -> str:
+        """``new``, ``up`` or ``down``, as the service would tell it now."""
+        told = [ping for ping in self.pings if ping.signal in ("success", "fail", "start")]
+        if not told:
+            return "new"
+        last = told[-1]
+        late_s = self.grace_s if last.signal == "start" else self.period_s + self.grace_s
+        if last.signal == "fail" or time.monotonic() - last.at > late_s:
+            return "down"
+        done = [ping for ping in told if ping.signal != "start"]
+        return "new" if not done else "down" if done[-1].signal == "fail" else "up"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Kuma:
+    """A push monitor of Uptime Kuma on loopback; ``told``: the states that came, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.told += parse_qs(urlsplit(self.path).query)["status"]
+                answer = b'{"ok":true}'
+                self.send_response(200)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/api/push/TOKEN"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
