@@ -383,7 +383,7 @@ def next_sitecustomize() -> None:
     sys.path[:] = [p for p in sys.path if os.path.realpath(p or ".") != here]
     try:
         with contextlib.suppress(ImportError):
-            import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
+            import sitecustomize  # noqa: F401
     finally:
         sys.path[:] = kept
         if mine is not None:

@@ -196,7 +196,7 @@ def test_a_row_of_a_person_takes_the_place_of_ours(tmp_path: Path) -> None:
         ("[autodll]\n", "there is no platform 'autodll'"),
         ("[autodl]\nprices = 2\n", "has no list 'prices'"),
         ("[autodl]\nprice_per_hour = 'two'\n", "wrong type"),
-        ('[autodl]\nfact = [{ key = "meter.stpo", says = "x" }]\n', "known are meter.stop"),
+        ('[autodl]\nfact = [{ key = "meter.halt", says = "x" }]\n', "known are meter.stop"),
         ('[autodl]\nfact = [{ key = "ssh", says = 7 }]\n', "wrong type"),
         ('[autodl]\nstorage = [{ says = "x" }]\n', "has no 'path'"),
         ('[autodl]\nclock = [{ what = "x", runs = "never" }]\n', "runs is one of"),

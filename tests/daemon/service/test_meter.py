@@ -24,6 +24,7 @@ from middlewatch.daemon.system.errors import ConfigError
 from middlewatch.daemon.system.loop import Loop
 from middlewatch.daemon.system.pump import Pump
 from middlewatch.daemon.system.store import Store
+from middlewatch.sentinels.kit import Finding, Severity
 
 from ...fakes.clock import FakeClock
 
@@ -234,3 +235,46 @@ def test_the_start_of_this_box_is_in_the_past() -> None:
     began = box_start(now)
     assert began is not None
     assert began < now
+
+
+def told(d: Any, finding: Finding) -> None:
+    """One finding about the run, told as the daemon does it."""
+    found = [(finding.trouble, finding)]
+    for change in d.context.incidents.update("gpt-1", found, {"hang": 0.0}, d.clock.now()):
+        d.alerter.alert(d.context.runs["gpt-1"], change)
+
+
+def test_the_push_about_a_hang_tells_its_cost_and_the_next_one_the_sum(desk: Any) -> None:
+    d = desk()
+    d.run("gpt")
+    d.clock.jump(3600)
+    since = d.clock.now() - 600
+    told(d, Finding("hang", Severity.CRITICAL, "no step for 10 min", since=since))
+    assert "Cost so far: 10 min, 0.35 $ (2.1 $ an hour)" in d.pushes[-1]["body"]
+    (one,) = d.open
+    assert d.context.incident_json(one)["cost"]["amount"] == 0.35
+    d.clock.jump(31 * 60)
+    for change in d.context.incidents.update(
+        "gpt-1", [], {"hang": 0.0}, d.clock.now(), lambda *_: "steps go on"
+    ):
+        d.alerter.alert(d.context.runs["gpt-1"], change)
+    assert d.pushes[-1]["title"].startswith("[RESOLVED]")
+    assert "The hang cost 41 min, 1.44 $." in d.pushes[-1]["body"]
+
+
+def test_the_push_about_a_hang_without_a_price_tells_no_cost(desk: Any) -> None:
+    d = desk(ALERTS)
+    d.run("gpt")
+    d.clock.jump(3600)
+    told(d, Finding("hang", Severity.CRITICAL, "no step for 10 min"))
+    assert "ost so far" not in d.pushes[-1]["body"]
+    assert d.context.incident_json(d.open[0])["cost"] is None
+
+
+def test_quiet_hours_hold_the_reminders_back_and_count_none(desk: Any) -> None:
+    d = desk(ALERTS.replace("[alerts]\n", '[alerts]\nquiet = "00:00-23:59"\n') + PRICE)
+    d.run("gpt", "finished")
+    d.wait(12 * 3600, look_s=300.0)
+    (one,) = d.open
+    assert d.pushes == []
+    assert (one.reminders, one.alerted_at) == (0, None)
