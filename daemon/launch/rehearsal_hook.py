@@ -191,8 +191,9 @@ def patch_trainer(module: Any) -> None:
 
         def get(self: Any, *args: Any, _real: Any = real, **kwargs: Any) -> Any:
             loader = _real(self, *args, **kwargs)
-            with contextlib.suppress(AttributeError):
-                setattr(loader, MARK, True)
+            for one in (loader, getattr(loader, "base_dataloader", None)):  # of accelerate
+                with contextlib.suppress(AttributeError):
+                    setattr(one, MARK, True)
             return loader
 
         setattr(module.Trainer, name, functools.wraps(real)(get))

@@ -327,6 +327,41 @@ def test_the_trainer_of_transformers(stage: Stage) -> None:
     assert "max_stepz" in wrong["line"]
 
 
+BY_CODE = """
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+class Counting(torch.utils.data.Dataset):
+    def __len__(self):
+        return 50000
+    def __getitem__(self, at):
+        numbers = (torch.arange(16) + at) % 64
+        return {"input_ids": numbers, "labels": numbers.clone()}
+args = TrainingArguments(
+    "out", num_train_epochs=50, report_to="tensorboard", eval_strategy="epoch",
+    save_strategy="epoch", load_best_model_at_end=True, per_device_eval_batch_size=1,
+    gradient_accumulation_steps=16,
+)
+config = GPT2Config(vocab_size=64, n_positions=16, n_embd=32, n_layer=2, n_head=2)
+trainer = Trainer(
+    model=GPT2LMHeadModel(config), args=args, train_dataset=Counting(), eval_dataset=Counting()
+)
+trainer.train()
+trainer.save_model()
+"""
+
+
+@pytest.mark.slow
+def test_arguments_that_a_script_makes_itself_and_a_shell_around_it(stage: Stage) -> None:
+    need("torch", "transformers", "accelerate")
+    stage.script(BY_CODE)
+    shell = stage.script(f"set -e\n{sys.executable} train.py\n", "train.sh")
+    answer = stage.smoke("--timeout", "300", "--", "bash", shell)
+    # All of its 50,000 batches of an evaluation would take longer than that.
+    assert (answer["verdict"], answer["steps"], answer["stopped_early"]) == ("passed", 2, False)
+    assert {"report_to = none", "eval_strategy = steps"} <= set(answer["changes"])
+    assert answer["new_files"] == []
+
+
 @pytest.mark.slow
 def test_the_trainer_of_lightning(stage: Stage) -> None:
     need("torch", "lightning")
