@@ -15,7 +15,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit.numbers import size
 
-from ..config.platform_facts import facts_of_all
+from ..config.platform_profiles import KEYS, profile
 from ..remote import manifest as manifests
 from ..remote import receipt
 from ..remote.boxes import Approval, Boxes, KnownBox
@@ -72,7 +72,7 @@ def teardown(args: argparse.Namespace) -> int:
     if args.json:
         return 0
     console.say(f"ALLOWED until {_until(known)}: {verb} {args.host}. middlewatch does not do it:")
-    for line in _verb_lines(manifest.box):
+    for line in _verb_lines(manifest.box, verb):
         console.say(f"  {line}")
     return 0 if args.no_wait else _wait(args.host, box, clock)
 
@@ -190,18 +190,18 @@ def _damage(run: RunFiles, one: manifests.OneCheckpoint) -> str:
     return f"{run.at_home(one)} is {one.state}: {one.detail}"
 
 
-def _verb_lines(box: BoxName) -> list[str]:
+def _verb_lines(box: BoxName, verb: Verb) -> list[str]:
     """The platform's own verb, and what goes on costing after it."""
-    facts = facts_of_all()
-    names = [facts[one]["name"] for one in box.platforms if one in facts]
-    if not names:
-        return [
+    found = next((one for one in map(profile, box.platforms) if one is not None), None)
+    if found is None:
+        what = (
             "the platform is not recognised: use its own page, and look there what goes on costing"
-        ]
-    return [
-        f"{names[0]}: use its own page or program",
-        "what goes on costing after that: volumes, stopped boxes, addresses; look at its bill",
-    ]
+        )
+        return [what]
+    lines = [f"{found.name}: use its own page or program"]
+    for key in (f"meter.{verb}", "meter.keeps_billing", "meter.verify"):
+        lines += [f"{KEYS[key]}: {row['says']}" for row in found.about(key)]
+    return lines
 
 
 def _data(
@@ -219,7 +219,7 @@ def _data(
         "allowed": not every,
         "blockers": [asdict(one) for one in every],
         "lost": list(lost),
-        "platform": _verb_lines(manifest.box),
+        "platform": _verb_lines(manifest.box, verb),
         "approved_until": _until_iso(known) if not every else None,
     }
 

@@ -186,3 +186,13 @@ def test_an_approval_names_the_box_and_the_verb_and_ends(
 ) -> None:
     found = approval_blocker("box3", BOX, "destroy", approval, 1000.0)
     assert (found.kind if found else None) == kind
+
+
+def test_the_verb_is_that_of_the_platform() -> None:
+    from middlewatch.daemon.cli.teardown import _verb_lines
+
+    told = _verb_lines(replace(BOX, platforms=["runpod"]), "destroy")
+    assert told[0].startswith("RunPod")
+    assert any(line.startswith("destroys the box: ") for line in told)
+    assert any(line.startswith("still billed after it: ") for line in told)
+    assert "not recognised" in _verb_lines(BOX, "stop")[0]
