@@ -55,6 +55,7 @@ _ERRORS = tuple(
         r"(?i)^\W{0,4}(?:\S{1,40} ){0,3}(?:abort(?:ed| trap)?|trace/bpt trap|illegal instruction|segmentation fault|bus error|killed)\b",
         r"(?i)\bnon-?zero (?:exit )?status|\bexit(?:ed)?\b.{0,24}\b(?:code|status)\W{0,3}-\d{4,}",
         r"\*\*\* \[.{1,80}\] (?:Error|Fehler|Erreur|错误) -?\d+",
+        r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
     )

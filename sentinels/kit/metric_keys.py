@@ -6,11 +6,15 @@ neutral ones; ``best_loss`` and ``style_loss`` keep their names.
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
 from .metric_names import (
+    BESIDE,
     EVAL_WORDS,
+    FOREIGN_EVAL_LOSS,
+    FOREIGN_LOSS,
     KEYS,
     LESS,
     LR_WORDS,
@@ -124,6 +128,11 @@ _OBJECTIVES = frozenset({"l1", "l2", "mse", "nll", "bce", "kl", "huber", "elbo",
 
 
 def _by_words(folded: str) -> str | None:
+    last = " ".join(itertools.dropwhile(BESIDE.__contains__, folded.split()))
+    if last in FOREIGN_LOSS:
+        return "train_loss"
+    if FOREIGN_EVAL_LOSS.fullmatch(last):
+        return "eval_loss"
     words = [w for w in _WORDS.split(folded) if w]
     if not words or len(words) > 9:
         return None

@@ -6,6 +6,8 @@ Keys are written in the form in which ``metric_keys.fold`` compares them: lower 
 
 from __future__ import annotations
 
+import re
+
 _NAMES = {
     "step": "step|steps|upd|global step|global steps|global step num|global step/max steps|step num|iteration|iter|iters|it"
     "|current steps|train step|training step|num updates|update|trainer/global step|current step"
@@ -102,6 +104,45 @@ WHOLE_LOSSES = words(
     "|",
 )
 """Of several losses on a line, one of these is the loss that is optimised."""
+
+_LOSS = (
+    "损失|損失|손실|로스|pérdida|pérdidas|perda|perdita|perte|verlust|verlustwert|потери|потеря|лосс|ошибка|verlies|strata|kayıp"
+    "|förlust|tap|ztráta|loss|損失値|손실값"
+)
+_EVAL = (
+    "검증|테스트|평가|検証|テスト|評価|验证|驗證|测试|測試|val|valid|validation|validación|validação|validazione|validierung"
+    "|validierungs|prüf|test|testing|валидации|валидация|валидационная|тест|теста|проверки|вал|validatie|walidacyjna|walidacja|doğrulama"
+)
+FOREIGN_EVAL_LOSS = re.compile(
+    rf"(?:{_EVAL})[ .:/-]?s?(?:{_LOSS})|(?:{_LOSS})[ .:/-](?:de |di |da |der |на |en |auf )?(?:{_EVAL})"
+)
+"""An evaluation loss in other languages: a word for the evaluation and one for the loss, in either order."""
+FOREIGN_LOSS = frozenset(_LOSS.split("|")) - {"loss", "tap", "ошибка"}
+"""A loss in other languages."""
+BESIDE = frozenset(
+    [
+        "완료",
+        "학습",
+        "훈련",
+        "完了",
+        "完成",
+        "学習",
+        "訓練",
+        "결과",
+        "結果",
+        "fertig",
+        "terminé",
+        "terminée",
+        "fatto",
+        "hecho",
+        "listo",
+        "тренировка",
+        "обучение",
+        "средний",
+        "средняя",
+    ]
+)
+"""Words that may stand before it."""
 
 TRAIN_WORDS = words("train training tr trn trainer learn fit 训练")
 EVAL_WORDS = words(

@@ -24,6 +24,8 @@ CAUGHT = frozenset(
 """What a program can catch: a good last word of its own shows that it did."""
 CHAIN_LINES = 400
 """Lines within which exceptions that were raised one while another was handled are printed (our choice)."""
+UNBUFFERED = frozenset({"ruby-uncaught", "fortran-runtime", "php-uncaught", "ocaml-uncaught"})
+"""Signatures of the last words of runtimes that write what they still hold of the output after them."""
 KEPT = 4
 """Separate troubles kept of one class; a further one replaces the last of them."""
 
@@ -51,7 +53,8 @@ class Trouble:
         """Count a step after the newest line; True when there were enough."""
         if number != self._before:
             self._steps.add(number)
-            lingers = self.newest.trouble in GRACE and not self.begun_again
+            grace = self.newest.trouble in GRACE or self.newest.signature in UNBUFFERED
+            lingers = grace and not self.begun_again
             wanted = LINGERS if lingers else ENOUGH
             self.went_on = len(self._steps) >= wanted
         return self.went_on

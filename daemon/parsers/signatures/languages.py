@@ -89,4 +89,40 @@ LANGUAGES: tuple[Signature, ...] = (
         r"^(?:\S*/)?(?:lua|luajit|qlua): (?P<message>\S.*:\d+: .*|not enough memory)",
         source="Lua lua.c",
     ),
+    Signature(
+        "ruby-uncaught",
+        "python_exception",
+        r"^\S{1,200}\.rb:\d+:in [`'].{1,200}': (?P<message>.+) \((?P<exception>[A-Z]\w*(?:::\w+)*)\)$",
+        source="Ruby error.c: the last words of a program",
+    ),
+    Signature(
+        "fortran-runtime",
+        "python_exception",
+        r"^(?:Fortran runtime error|forrtl: severe \(\d+\)): (?P<message>\S.*)",
+        source="libgfortran runtime/error.c, Intel libifcore",
+    ),
+    Signature(
+        "php-uncaught",
+        "python_exception",
+        r"^(?:PHP )?Fatal error: {1,2}Uncaught (?P<exception>[\w\\]+)(?:: (?P<message>.*))?",
+        source="PHP Zend/zend_exceptions.c",
+    ),
+    Signature(
+        "dotnet-unhandled",
+        "python_exception",
+        r"^Unhandled [Ee]xception[.:] (?P<exception>[A-Z][\w.]+)(?:: (?P<message>.*))?",
+        source=".NET runtime, Mono",
+    ),
+    Signature(
+        "ocaml-uncaught",
+        "python_exception",
+        r"^Fatal error: exception (?P<message>\S.*)",
+        source="OCaml runtime/printexc.c",
+    ),
+    Signature(
+        "go-signal",
+        "process_killed",
+        r"^SIGQUIT: quit$",
+        source="Go runtime/signal_unix.go: a dump of all goroutines, after a signal from outside",
+    ),
 )
