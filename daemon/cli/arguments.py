@@ -258,6 +258,19 @@ def _shows(add: Add) -> None:
         "what", nargs="?", help="class, rule or incident id; default: all pages by topic"
     )
     json_option(sub)
+    sub = add(
+        "evidence",
+        "evidence:evidence",
+        "show what the run and the box looked like when an incident was pushed",
+        "middlewatch evidence 3fa2c1 --out 3fa2c1.tar.gz",
+    )
+    sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
+    sub.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write it to FILE.txt, or to FILE.tar.gz with the picture of the loss and the facts",
+    )
+    json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 

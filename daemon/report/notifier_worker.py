@@ -3,8 +3,8 @@
 Apprise takes 50 MB once a plugin is loaded; the resident process never imports it. One JSON object per
 line on stdin, ``{"jobs": […]}``, is answered at once by ``{"taken": N}``. Each job is done by a thread of
 its own, so that a service that hangs holds up no other, and answered by a line when it is over. A job is
-a push (``id``, ``title``, ``body``, ``kind``, ``url``, ``label``, ``key``) or a ping (:mod:`.pings`); it
-may name a ``proxy``. URLs are secrets: they come through stdin, never through arguments or the
+a push (``id``, ``title``, ``body``, ``kind``, ``url``, ``label``, ``key``, and what :mod:`.phrasing` and
+:mod:`.attachments` want) or a ping (:mod:`.pings`); it may name a ``proxy``. URLs are secrets: they come through stdin, never through arguments or the
 environment, and answers have only their number and scheme.
 """
 
@@ -18,11 +18,12 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from ..config.secrets import mask_urls
 from ..system.worker_main import die_with_parent
-from . import http_trace, pings
+from . import attachments, channels, http_trace, phrasing, pings
 
 IDLE_S = 20.0
 """Seconds without a job after which it ends; importing Apprise again takes half a second."""
@@ -49,26 +50,32 @@ def send(job: dict[str, Any]) -> dict[str, Any]:
 def _push(job: dict[str, Any]) -> dict[str, Any]:
     import apprise
 
-    words = _Words()
+    words = _Said()
     log = logging.getLogger("apprise")
     log.addHandler(words)
     try:
         # One after the other: there is only one, and a pool for it would outlive a service that hangs.
         asset = apprise.AppriseAsset(async_mode=False)
-        target = apprise.Apprise.instantiate(job["url"], asset=asset, suppress_exceptions=True)
-        if target is None:
+        graded = channels.graded(job["url"], job["kind"])
+        for url in (graded, job["url"]):  # one that does not take our priority is called without it
+            target = apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
+            if target is not None:
+                break
+        else:
             return {"ok": False, "error": "not an Apprise URL"}
         box = apprise.Apprise(asset=asset)
         box.add(target)
-        # As text: a log line must not become HTML in a mail or a mention in a channel.
-        ok = bool(
-            box.notify(
-                title=job["title"],
-                body=job["body"],
-                notify_type=job["kind"],
-                body_format=apprise.NotifyFormat.TEXT,
+        title, body = _words(job, target)
+
+        def told(files: Sequence[str]) -> bool:
+            # As text: a log line must not become HTML in a mail or a mention in a channel.
+            more = {"attach": list(files)} if files else {}
+            text = apprise.NotifyFormat.TEXT
+            return bool(
+                box.notify(title=title, body=body, notify_type=job["kind"], body_format=text, **more)
             )
-        )
+
+        ok = attachments.told_with(job, target, told)
         return {"ok": ok, "error": "" if ok else words.last(job["url"])}
     except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery
         return {"ok": False, "error": type(error).__name__}
@@ -76,7 +83,25 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
         log.removeHandler(words)
 
 
-class _Words(logging.Handler):
+def _words(job: dict[str, Any], target: Any) -> tuple[str, str]:
+    """(title, body) for this service; as they are, if our own work on them fails."""
+    title, body = job["title"], job["body"]
+    try:
+        named = {name: job.get(name, "") for name in ("trouble", "run", "incident")}
+        title, body = phrasing.phrased(
+            title,
+            body,
+            **named,
+            language=job.get("language", "en"),
+            templates=tuple(job.get("templates") or ("", "")),
+        )
+        most, most_title = int(target.body_maxlen), int(target.title_maxlen)
+        return channels.fitted(channels.service_of(job["url"]), title, body, most, most_title)
+    except Exception:  # noqa: BLE001 - a push must go out in any case
+        return title, body
+
+
+class _Said(logging.Handler):
     """Keeps the log messages of Apprise about a failure of this job; the URL in them is masked."""
 
     def __init__(self) -> None:
