@@ -54,9 +54,14 @@ MARKDOWN = frozenset(("discord", "guilded", "mmost", "revolt", "schan", "wxteams
 """Services that show plain text as Markdown (their documentation)."""
 HARD_BREAKS = frozenset(("schan", "wxteams"))
 """Those of them to which a single end of line is a blank."""
+TITLE_INSIDE = frozenset(("discord", "guilded"))
+"""Services whose limit holds for title and body together, although Apprise knows a title of them."""
 BYTES: Mapping[str, int] = {"wecombot": 2048, "dingtalk": 20000, "ntfy": 4096}
 """Services that count bytes of UTF-8, with the title. WeCom and DingTalk refuse more; ntfy makes a file of it."""
 
+TITLES: Mapping[str, int] = {"schan": 32}
+"""Services that show fewer characters of a title than Apprise says (sct.ftqq.com); the whole title is then
+the first line of the body as well."""
 SHORT = 500
 """Services that take fewer characters than this send SMS or show a line."""
 SMS, SMS_UCS2 = 160, 70
@@ -99,6 +104,8 @@ def fitted(service: str, title: str, body: str, most: int, most_title: int) -> t
     if most < SHORT:
         return "", sms(title, body, most)
     size: Callable[[str], int] = len
+    if len(title) > TITLES.get(service, len(title)):
+        title, body = title[: TITLES[service] - 1] + "…", f"{title}\n{body}"
     if service in BYTES:
         most, size = min(most, BYTES[service]), _bytes
     if service in MARKDOWN:
@@ -106,7 +113,7 @@ def fitted(service: str, title: str, body: str, most: int, most_title: int) -> t
         body = end.join(map(_as_markdown, body.split("\n")))
         # A title of its own is shown as it is.
         title = title if most_title and service in HARD_BREAKS else _as_markdown(title)
-    taken = 0 if most_title and service not in BYTES else size(title) + 2
+    taken = size(title) + 2 if not most_title or service in (*BYTES, *TITLE_INSIDE) else 0
     return title, cut(body, most - taken, size)
 
 

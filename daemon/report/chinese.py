@@ -148,6 +148,12 @@ SENTENCES: Mapping[str, str] = {
     # What happened: in titles.
     "loss is NaN since step {step}": "自第 {step} 步起损失为 NaN",
     "loss is NaN": "损失为 NaN",
+    "the loss is NaN since step {step}": "自第 {step} 步起损失为 NaN",
+    "the loss is NaN": "损失为 NaN",
+    "the loss is infinite since step {step}": "自第 {step} 步起损失为无穷大",
+    "the loss is infinite": "损失为无穷大",
+    "the loss is finite again: {value} now": "损失恢复正常：现为 {value}",
+    "{mount} is full: {free} of {total} left": "{mount} 已满：{total} 只剩 {free}",
     "loss is infinite since step {step}": "自第 {step} 步起损失为无穷大",
     "CUDA out of memory on rank {rank}": "rank {rank} 显存不足",
     "no progress for {time}": "{time} 没有进展",

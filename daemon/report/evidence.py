@@ -91,7 +91,8 @@ def _run(run: Facts) -> Iterator[str]:
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+        known = ((key, each) for key, each in value.items() if each is not None)
+        return ", ".join(f"{key} {_plain(each)}" for key, each in known)
     if isinstance(value, float):
         return number(value)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

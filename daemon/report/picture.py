@@ -21,6 +21,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 110, 20, 46, 46
 LOG_FROM = 50.0
 """Largest over smallest value from which on the axis is logarithmic: a loss that explodes would else be
 a flat line and a needle. Our choice."""
+_LARGEST = 1e300
+"""Larger values are drawn as this one: the difference of two has to be a number."""
 WHITE, BLACK, GREY, LIGHT, BLUE, RED = range(6)
 _COLOURS = ((255, 255, 255), (20, 20, 20), (120, 120, 120), (228, 228, 228), (25, 95, 190), (205, 25, 25))
 _SCALE = 2
@@ -55,6 +57,7 @@ def draw(points: Sequence[tuple[float, float]], moment: float | None, metric: st
     ``moment``: step that is marked. Two points at least are finite.
     """
     sheet = _Sheet()
+    points = [(s, min(max(v, -_LARGEST), _LARGEST) if math.isfinite(v) else v) for s, v in points]
     finite = [value for _, value in points if math.isfinite(value)]
     low, high = min(finite), max(finite)
     logarithmic = low > 0 and high / low >= LOG_FROM
