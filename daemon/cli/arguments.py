@@ -271,6 +271,29 @@ def _shows(add: Add) -> None:
         help="write it to FILE.txt, or to FILE.tar.gz with the picture of the loss and the facts",
     )
     json_option(sub)
+    sub = add(
+        "watchbox",
+        "watchbox:watchbox",
+        "from another machine: ask over ssh whether a box still answers, and push when it does not",
+        "middlewatch watchbox root@box3",
+    )
+    sub.add_argument("host", metavar="HOST", help="user@host, as for ssh")
+    sub.add_argument(
+        "--every", default="30s", metavar="TIME", help="time between two looks (default: 30s)"
+    )
+    sub.add_argument(
+        "--after", default="3m", metavar="TIME", help="silence after which it is told (default: 3m)"
+    )
+    sub.add_argument(
+        "--ssh", default="ssh", metavar="CMD", help="how ssh is started, like 'ssh -p 2222'"
+    )
+    sub.add_argument(
+        "--command",
+        default="middlewatch",
+        metavar="PATH",
+        help="middlewatch on the box, where a login without a terminal does not find it",
+    )
+    json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 

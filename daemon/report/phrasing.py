@@ -54,7 +54,7 @@ def parts_of(title: str, run: str) -> Title | None:
     if last and run and rest.startswith(brief):
         return Title(*name, run, last[2], last[1][len(brief) :])
     named = re.escape(run) if run and rest.startswith(f"{run} on ") else ".+?"
-    first = re.fullmatch(rf"({named}) on ([^:]{1,61}): (.*)", rest, re.DOTALL)
+    first = re.fullmatch(rf"({named}) on ([^:]{{1,61}}): (.*)", rest, re.DOTALL)
     return Title(*name, *first.groups()) if first else None
 
 
