@@ -168,6 +168,7 @@ SENTENCES: Mapping[str, str] = {
     "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong.": "这是演练："
     "一个玩具训练故意出了这个问题，实际一切正常。",
     "Run: {name}": "训练：{name}",
+    "Box: {name}": "机器：{name}",
     "Since {when}": "开始于 {when}",
     "Proof: {text}": "证据：{text}",
     "Symptom: {text}": "症状：{text}",

@@ -101,6 +101,7 @@ def compose(
     brief = f"{len(names)} runs" if others else ""
     title = titled(label, _several(names), _short(host, 60), told, brief)
     whole_name = [] if others or names[0] in title else [f"Run: {names[0]}"]
+    whole_name += [] if _short(host, 60) in title else [f"Box: {_short(host, 60)}"]
     if resolved:
         lasted = span(now - incident.opened_at)
         long = [] if repeats(what, (told,)) else [f"Seen to be well: {_short(what, 300)}."]

@@ -29,6 +29,8 @@ _FIELDS = {
     "checkpoint": re.compile(r"^(?:Last|Newest) good checkpoint: (.*)$", re.M),
     "first_step": re.compile(r"^First step(?: \(costly\))?: (.*)$", re.M),
 }
+_BOX = re.compile(r"^Box: (.*)$", re.M)
+"""Whose name is in the title only in part."""
 DRILL = "[DRILL] "
 
 
@@ -71,7 +73,7 @@ def phrased(
     """(title, body) as they are sent. ``templates``: for title and body; empty: none."""
     drill = title.startswith(DRILL)
     title = title[len(DRILL) :] if drill else title
-    parts, chinese = parts_of(title, run), language == "zh"
+    parts, chinese, english = parts_of(title, run), language == "zh", body
     fields = {"class": trouble, "incident": incident}
     fields |= {name: found[1] if (found := one.search(body)) else "" for name, one in _FIELDS.items()}
     if chinese:
@@ -82,7 +84,9 @@ def phrased(
     told_title, told_body = title, body
     if parts is not None:
         label = LABELS.get(parts.label, parts.label) if chinese else parts.label
-        fields |= {"severity": label, "run": run or parts.who, "host": parts.host}
+        box = _BOX.search(english)
+        host = box[1] if box else parts.host
+        fields |= {"severity": label, "run": run or parts.who, "host": host}
         fields |= {"what": _what(parts.what, trouble) if chinese else parts.what}
         fields |= {"title": title, "body": body}
         own_title, own_body = templates

@@ -17,8 +17,13 @@ def test_a_locked_screen_says_what_happened(label: str, name: str, host: str) ->
     title = titled(label, name, host, what)
     assert what[:SAID] in title[:LOCKED]
     assert title.startswith(f"[{label}] {name[:3]}")
-    assert host in title
     assert what in title
+    assert host in title or f"{name} on {host[:5]}" in title
+
+
+def test_a_long_name_of_a_box_is_cut_and_told_in_the_body() -> None:
+    title = titled("CRITICAL", "gpt", "f81d4fae7dec", "loss is NaN since step 4210")
+    assert title == "[CRITICAL] gpt on f81d4fa…: loss is NaN since step 4210"
 
 
 def test_the_ends_of_a_name_stay() -> None:
