@@ -114,7 +114,7 @@ class EvidenceFiles:
             "moment_step": _finite(_moment(watched, incident)),
             "log": {
                 "path": mask(max(log, key=lambda p: growth[p].grown_at or 0.0)) if log else "",
-                "lines": watched.logs.newest_lines(LINES),
+                "lines": [mask(line) for line in watched.logs.newest_lines(LINES)],
             },
             "stacks": [
                 {"pid": s.pid, "rank": s.rank, "frames": [mask(f) for f in s.frames]}
