@@ -25,8 +25,10 @@ ENDINGS = (".txt", ".tar.gz", ".tgz")
 def evidence(args: argparse.Namespace) -> int:
     """Print the evidence, or write it to a file."""
     if args.out and not args.out.endswith(ENDINGS):
-        raise UsageError("--out names a file that ends in .txt or .tar.gz", "like --out night.tar.gz")
-    facts = mask_values(_facts(args))
+        raise UsageError(
+            "--out names a file that ends in .txt or .tar.gz", "like --out night.tar.gz"
+        )
+    facts: dict[str, Any] = mask_values(_facts(args))
     if args.out:
         path = Path(args.out)
         try:
@@ -47,13 +49,16 @@ def _facts(args: argparse.Namespace) -> dict[str, Any]:
     """Those of the moment of the push, with the incident as it is now; without them those of now."""
     stored, notes = state(args).evidence_of(args.id), list[str]()
     try:
-        now = client(args).ask("evidence", id=args.id)
+        now: dict[str, Any] = client(args).ask("evidence", id=args.id)
         file = now.pop("file")
     except DaemonUnreachable:
-        known = [one for one in stored_incidents(state(args), everything=True) if one["id"] == args.id]
+        known = [
+            one for one in stored_incidents(state(args), everything=True) if one["id"] == args.id
+        ]
         if not known:
             raise UsageError(
-                f"no incident in the store has the id {args.id!r}", "see `middlewatch incidents --all`"
+                f"no incident in the store has the id {args.id!r}",
+                "see `middlewatch incidents --all`",
             ) from None
         now, file = {"incident": known[0], "left_out": []}, str(stored)
         notes.append("what only a running daemon knows: it does not run")

@@ -20,7 +20,7 @@ from ..config.phones import all_urls
 from ..config.secrets import mask
 from ..config.times import zone_of
 from ..report import box_words
-from ..report.box_words import Seen
+from ..report.box_words import BoxAnswer
 from ..report.messages import Message
 from ..report.outbox import Outbox
 from ..system.clock import Clock, SystemClock, epoch
@@ -64,7 +64,9 @@ class Far:
         except subprocess.TimeoutExpired:
             raise NoAnswer(f"no answer within {ANSWER_S:.0f} s") from None
         except OSError as error:
-            raise UsageError(f"{self.ssh[0]} cannot be started: {error.strerror or error}") from error
+            raise UsageError(
+                f"{self.ssh[0]} cannot be started: {error.strerror or error}"
+            ) from error
         said = done.stderr.decode("utf-8", "replace").strip().split("\n")
         if done.returncode == _USAGE:
             return None
@@ -84,11 +86,11 @@ class Far:
             return f"the box answers, its daemon does not: {said[0]}"
         return f"status {status}: {said[-1]}"
 
-    def look(self, now: float) -> Seen:
+    def look(self, now: float) -> BoxAnswer:
         """The runs that the daemon there watches, in its own words. Raises NoAnswer."""
         try:
             rows = self.ask("runs") or []
-            return Seen({r["run"]: (str(r["state"]), r["now"]["step"]) for r in rows}, now)
+            return BoxAnswer({r["run"]: (str(r["state"]), r["now"]["step"]) for r in rows}, now)
         except (KeyError, TypeError):
             raise NoAnswer("what it answers is not what middlewatch says of its runs") from None
 
@@ -109,7 +111,7 @@ class Watch:
     far: Far
     here: str
     after_s: float
-    last: Seen
+    last: BoxAnswer
     heard_at: float
     told: bool = False
     why: str = field(default="")
@@ -150,7 +152,9 @@ def watchbox(args: argparse.Namespace) -> int:
     config, clock = configuration(args), SystemClock()
     urls = all_urls(config.alert_urls, state(args).alert_urls)
     if not urls:
-        raise ConfigError("no alert URL is set on this machine: nobody could be told", f"add one: {ADD}")
+        raise ConfigError(
+            "no alert URL is set on this machine: nobody could be told", f"add one: {ADD}"
+        )
     far = Far(args.host, shlex.split(args.ssh), args.command)
     try:
         first = far.look(clock.now())

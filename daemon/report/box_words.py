@@ -17,7 +17,7 @@ from .silence_words import NAMED, changes
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class BoxAnswer:
     """One answer of a box: run -> (state, step)."""
 
     runs: Mapping[str, tuple[str, float | None]]
@@ -25,7 +25,7 @@ class Seen:
     """Epoch seconds."""
 
 
-def silent(box: str, here: str, why: str, last: Seen, now: float, silent_s: float) -> Message:
+def silent(box: str, here: str, why: str, last: BoxAnswer, now: float, silent_s: float) -> Message:
     """The push when a box has not answered for some minutes."""
     title = f"[CRITICAL] {_short(box, 60)}: no answer for {span(silent_s)}"
     lines = [
@@ -36,21 +36,26 @@ def silent(box: str, here: str, why: str, last: Seen, now: float, silent_s: floa
     lines += _more(last.runs)
     lines += [
         "Either the box is gone or cut off, or its daemon has ended, or this side has no network.",
-        f"First step: look at the box in the console of its provider, then: ssh {_short(box, 60)} "
-        "middlewatch status",
+        f"First step: look at it in the console of its provider; ssh {_short(box, 60)} middlewatch status",
     ]
     return Message(title, _fit(lines), "failure", trouble="watchbox", severity="critical")
 
 
 def back(
-    box: str, before: Seen, after: Seen, incidents: Sequence[Mapping[str, Any]], silent_s: float
+    box: str,
+    before: BoxAnswer,
+    after: BoxAnswer,
+    incidents: Sequence[Mapping[str, Any]],
+    silent_s: float,
 ) -> Message:
     """The push when it answers again: what was missed."""
     title = f"[BACK] {_short(box, 60)} answers again after {span(silent_s)}"
     lines = [f"No answer from {past(before.at, after.at)} on."]
     told = [*changes(before.runs, after.runs)]
     told += [f"{run}: not known there any more" for run in before.runs if run not in after.runs]
-    told += [f"{_run(run, *known)}, new" for run, known in after.runs.items() if run not in before.runs]
+    told += [
+        f"{_run(run, *known)}, new" for run, known in after.runs.items() if run not in before.runs
+    ]
     lines += [f"Run: {_short(one, 120)}" for one in told[:NAMED]] + _more(told)
     lines += [
         f"Found since: {one['severity']} {_short(one['summary'], 110)} ({one['id']})"

@@ -73,7 +73,7 @@ _GSM = frozenset(
 _GSM_TWICE = frozenset("^{}\\[~]|€")
 """Characters that take the room of two."""
 _PLAIN = str.maketrans({"…": "...", "–": "-", "’": "'", "“": '"', "”": '"', "`": "'", "\t": " "})
-_FIRST_STEP = re.compile(r"^(?:First step|第一步)[^\n]*", re.M)
+_FIRST_STEP = re.compile(r"^(?:First step|第一步)[^\n]*", re.MULTILINE)
 
 
 def service_of(url: str) -> str:
@@ -86,7 +86,7 @@ def service_of(url: str) -> str:
 
 def graded(url: str, kind: str) -> str:
     """The URL with the priority of its service for a message of this type."""
-    base, asked, query = url.partition("?")
+    base, _, query = url.partition("?")
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     given |= {name.strip("+ ") for name in given}
     place = _GRADES.index(kind) if kind in _GRADES else len(_GRADES) - 1

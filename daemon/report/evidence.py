@@ -25,7 +25,7 @@ FRAMES = 24
 """Frames of a stack that are shown, the innermost. Our choice."""
 MOST_BYTES = 16 << 20
 """Of a file with facts; what the daemon writes has some 100 kB."""
-_CHANGES = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.I)
+_CHANGES = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 Facts = Mapping[str, Any]
 
 

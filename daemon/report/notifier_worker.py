@@ -69,10 +69,12 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
 
         def told(files: Sequence[str]) -> bool:
             # As text: a log line must not become HTML in a mail or a mention in a channel.
-            more = {"attach": list(files)} if files else {}
+            more: dict[str, Any] = {"attach": list(files)} if files else {}
             text = apprise.NotifyFormat.TEXT
             return bool(
-                box.notify(title=title, body=body, notify_type=job["kind"], body_format=text, **more)
+                box.notify(
+                    title=title, body=body, notify_type=job["kind"], body_format=text, **more
+                )
             )
 
         ok = attachments.told_with(job, target, told)

@@ -24,12 +24,12 @@ _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _CODE = re.compile(r"`[^`]*`")
 _STEP = re.compile(r"First step(?: \(costly\))?: (.*)", re.DOTALL)
 _FIELDS = {
-    "since": re.compile(r"^Since (.*)$", re.M),
-    "proof": re.compile(r"^Proof: (.*)$", re.M),
-    "checkpoint": re.compile(r"^(?:Last|Newest) good checkpoint: (.*)$", re.M),
-    "first_step": re.compile(r"^First step(?: \(costly\))?: (.*)$", re.M),
+    "since": re.compile(r"^Since (.*)$", re.MULTILINE),
+    "proof": re.compile(r"^Proof: (.*)$", re.MULTILINE),
+    "checkpoint": re.compile(r"^(?:Last|Newest) good checkpoint: (.*)$", re.MULTILINE),
+    "first_step": re.compile(r"^First step(?: \(costly\))?: (.*)$", re.MULTILINE),
 }
-_BOX = re.compile(r"^Box: (.*)$", re.M)
+_BOX = re.compile(r"^Box: (.*)$", re.MULTILINE)
 """Whose name is in the title only in part."""
 DRILL = "[DRILL] "
 
@@ -75,7 +75,9 @@ def phrased(
     title = title[len(DRILL) :] if drill else title
     parts, chinese, english = parts_of(title, run), language == "zh", body
     fields = {"class": trouble, "incident": incident}
-    fields |= {name: found[1] if (found := one.search(body)) else "" for name, one in _FIELDS.items()}
+    fields |= {
+        name: found[1] if (found := one.search(body)) else "" for name, one in _FIELDS.items()
+    }
     if chinese:
         lines = [_line(line, trouble) for line in body.split("\n")]
         step = _FIELDS["first_step"].search(body)
@@ -147,9 +149,12 @@ def _sentence(text: str) -> str:
     for pattern, words in _table():
         found = pattern.fullmatch(text)
         if found is not None:
-            values = found.groupdict()
-            return re.sub(r"\{(\w+)\}", lambda slot: _value(slot[1], values), words)
+            return _filled(words, found.groupdict())
     return text
+
+
+def _filled(words: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda slot: _value(slot[1], values), words)
 
 
 def _value(name: str, values: Mapping[str, str]) -> str:

@@ -24,19 +24,62 @@ a flat line and a needle. Our choice."""
 _LARGEST = 1e300
 """Larger values are drawn as this one: the difference of two has to be a number."""
 WHITE, BLACK, GREY, LIGHT, BLUE, RED = range(6)
-_COLOURS = ((255, 255, 255), (20, 20, 20), (120, 120, 120), (228, 228, 228), (25, 95, 190), (205, 25, 25))
+_COLOURS = (
+    (255, 255, 255),
+    (20, 20, 20),
+    (120, 120, 120),
+    (228, 228, 228),
+    (25, 95, 190),
+    (205, 25, 25),
+)
 _SCALE = 2
 _GLYPHS = {
     # Five columns, a bit a row, the lowest bit on top.
-    **{"0": "3e5149453e", "1": "00427f4000", "2": "4261514946", "3": "2141454b31", "4": "1814127f10"},
-    **{"5": "2745454539", "6": "3c4a494930", "7": "0171090503", "8": "3649494936", "9": "064949291e"},
-    **{".": "0060600000", "-": "0808080808", "+": "08083e0808", ",": "0050300000", ":": "0036360000"},
-    **{"a": "2054545478", "b": "7f48444438", "c": "3844444420", "d": "384444487f", "e": "3854545418"},
-    **{"f": "087e090102", "g": "0c5252523e", "h": "7f08040478", "i": "00447d4000", "j": "2040443d00"},
-    **{"k": "7f10284400", "l": "00417f4000", "m": "7c04180478", "n": "7c08040478", "o": "3844444438"},
-    **{"p": "7c14141408", "q": "081414187c", "r": "7c08040408", "s": "4854545420", "t": "043f444020"},
-    **{"u": "3c4040207c", "v": "1c2040201c", "w": "3c4030403c", "x": "4428102844", "y": "0c5050503c"},
-    **{"z": "4464544c44", "(": "001c224100", ")": "0041221c00", "_": "4040404040", " ": "0000000000"},
+    "0": "3e5149453e",
+    "1": "00427f4000",
+    "2": "4261514946",
+    "3": "2141454b31",
+    "4": "1814127f10",
+    "5": "2745454539",
+    "6": "3c4a494930",
+    "7": "0171090503",
+    "8": "3649494936",
+    "9": "064949291e",
+    ".": "0060600000",
+    "-": "0808080808",
+    "+": "08083e0808",
+    ",": "0050300000",
+    ":": "0036360000",
+    "a": "2054545478",
+    "b": "7f48444438",
+    "c": "3844444420",
+    "d": "384444487f",
+    "e": "3854545418",
+    "f": "087e090102",
+    "g": "0c5252523e",
+    "h": "7f08040478",
+    "i": "00447d4000",
+    "j": "2040443d00",
+    "k": "7f10284400",
+    "l": "00417f4000",
+    "m": "7c04180478",
+    "n": "7c08040478",
+    "o": "3844444438",
+    "p": "7c14141408",
+    "q": "081414187c",
+    "r": "7c08040408",
+    "s": "4854545420",
+    "t": "043f444020",
+    "u": "3c4040207c",
+    "v": "1c2040201c",
+    "w": "3c4030403c",
+    "x": "4428102844",
+    "y": "0c5050503c",
+    "z": "4464544c44",
+    "(": "001c224100",
+    ")": "0041221c00",
+    "_": "4040404040",
+    " ": "0000000000",
 }
 _FONT = {name: bytes.fromhex(columns) for name, columns in _GLYPHS.items()}
 
@@ -51,7 +94,9 @@ def of_facts(facts: Mapping[str, Any]) -> bytes | None:
     return draw(points, None if moment is None else float(moment), str(curve.get("metric")))
 
 
-def draw(points: Sequence[tuple[float, float]], moment: float | None, metric: str = "loss") -> bytes:
+def draw(
+    points: Sequence[tuple[float, float]], moment: float | None, metric: str = "loss"
+) -> bytes:
     """A PNG of (step, value) points; those that are not finite are marked at the upper edge.
 
     ``moment``: step that is marked. Two points at least are finite.
@@ -77,7 +122,9 @@ def draw(points: Sequence[tuple[float, float]], moment: float | None, metric: st
         y = _TOP + height * part // 4
         sheet.line(_LEFT, y, WIDTH - _RIGHT, y, LIGHT)
         value = bottom + room * (4 - part) / 4
-        sheet.text(_LEFT - 8, y - 7, number(math.exp(value) if logarithmic else value), GREY, end=True)
+        sheet.text(
+            _LEFT - 8, y - 7, number(math.exp(value) if logarithmic else value), GREY, end=True
+        )
     sheet.line(_LEFT, _TOP, _LEFT, _TOP + height, GREY)
     sheet.line(_LEFT, _TOP + height, WIDTH - _RIGHT, _TOP + height, GREY)
     sheet.text(_LEFT, HEIGHT - 32, number(first), GREY)

@@ -31,4 +31,3 @@ def shortened(name: str) -> str:
         return name
     end = (NAME - 1) // 2
     return f"{name[: NAME - 1 - end]}…{name[-end:]}"
-

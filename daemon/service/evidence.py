@@ -21,7 +21,6 @@ from middlewatch.sentinels.kit import DiskSample, GpuSample, MemorySample
 from ..config.load import rows
 from ..config.secrets import mask, mask_values, mask_words
 from ..judge.incidents import Incident
-from ..report import facts
 from ..system.bounded import bounded
 from ..system.clock import iso
 from ..system.errors import Refused

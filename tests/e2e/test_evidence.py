@@ -11,7 +11,9 @@ from typing import Any
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_the_evidence_of_a_crash(box: Any, program: Callable[[str], list[str]], tmp_path: Path) -> None:
+def test_the_evidence_of_a_crash(
+    box: Any, program: Callable[[str], list[str]], tmp_path: Path
+) -> None:
     box.run(*program("trainer"), "crash", "--at", "30", "--sleep", "0.02", name="gpt")
     push = box.push(lambda p: p.title.startswith("[CRITICAL] gpt"))
     one = box.incident("python_exception")

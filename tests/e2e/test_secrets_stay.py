@@ -40,7 +40,9 @@ def test_no_key_of_a_log_leaves(box: Any, tmp_path: Path) -> None:
     told = {
         "push": "\n".join(f"{p.title}\n{p.body}" for p in box.receiver.pushes),
         "files of the push": "\n".join(
-            data.decode("utf-8", "replace") for p in box.receiver.pushes for data in p.files.values()
+            data.decode("utf-8", "replace")
+            for p in box.receiver.pushes
+            for data in p.files.values()
         ),
         "daemon.log": box.log(),
         "log_tail": "\n".join(box.status(run)["log_tail"]),

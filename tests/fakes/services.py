@@ -177,7 +177,7 @@ class Services:
                 self.host = self.path.partition(":")[0]
                 self.connection = context.wrap_socket(self.connection, server_side=True)
                 self.rfile = self.connection.makefile("rb")
-                self.wfile = self.connection.makefile("wb", buffering=0)  # type: ignore[assignment]
+                self.wfile = self.connection.makefile("wb", buffering=0)
                 self.close_connection = False
 
             def do_POST(self) -> None:
@@ -233,9 +233,10 @@ def parsed(host: str, path: str, headers: dict[str, str], body: bytes) -> Reques
         got.fields = {name: values[0] for name, values in form.items()}
     elif kind.startswith("multipart/form-data"):
         whole = BytesParser(policy=HTTP).parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
-        for part in whole.iter_parts():  # type: ignore[attr-defined]
+        for part in whole.iter_parts():
             name = str(part.get_param("name", header="content-disposition"))
             data = part.get_payload(decode=True)
+            assert isinstance(data, bytes)
             if part.get_filename():
                 got.files[name] = str(part.get_filename()), part.get_content_type(), data
             else:
@@ -248,8 +249,24 @@ def _certificate(folder: Path) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed: no certificate for the services can be made")
     names = ",".join(f"DNS:{name}" for name in NAMES)
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command += ["-nodes", "-days", "30", "-subj", "/CN=services", "-addext", f"subjectAltName={names}"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+    ]
+    command += [
+        "-nodes",
+        "-days",
+        "30",
+        "-subj",
+        "/CN=services",
+        "-addext",
+        f"subjectAltName={names}",
+    ]
     command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     return folder / "cert.pem"

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from middlewatch.daemon.cli.watchbox import Far, NoAnswer, Watch
-from middlewatch.daemon.report.box_words import Seen
+from middlewatch.daemon.report.box_words import BoxAnswer
 from middlewatch.daemon.system.clock import Clock
 from middlewatch.daemon.system.errors import UsageError
 
@@ -45,7 +46,7 @@ class Sshd:
 
     def __init__(self, home: Path) -> None:
         home.chmod(0o700)
-        self.home, self.child = home, None
+        self.home = home
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -69,7 +70,6 @@ class Sshd:
         self.child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def stop(self) -> None:
-        assert self.child is not None
         self.child.kill()
         self.child.wait()
 
@@ -93,7 +93,9 @@ def far_box(tmp_path: Path) -> Iterator[Path]:
     script = tmp_path / "middlewatch"
     words = shlex.join([*PROGRAM, "--state-dir", str(state)])
     path = os.environ.get("PYTHONPATH", "")
-    script.write_text(f"#!/bin/sh\nPYTHONPATH={shlex.quote(path)} MIDDLEWATCH_ALERT_URLS= exec {words} \"$@\"\n")
+    script.write_text(
+        f'#!/bin/sh\nPYTHONPATH={shlex.quote(path)} MIDDLEWATCH_ALERT_URLS= exec {words} "$@"\n'
+    )
     script.chmod(0o755)
     subprocess.run([script, "start"], check=True, capture_output=True, timeout=PATIENCE_S)
     yield script
@@ -122,7 +124,9 @@ def test_a_box_that_falls_silent_is_told_once_and_once_when_it_is_back(
         time.sleep(6)  # one more look: it is not told again
         log = tmp_path / "train.log"
         log.write_text("step 1 loss 2.0\n")
-        subprocess.run([far_box, "watch", "--log", str(log), "--name", "gpt"], check=True, timeout=60)
+        subprocess.run(
+            [far_box, "watch", "--log", str(log), "--name", "gpt"], check=True, timeout=60
+        )
         sshd.start()
         wait(lambda: len(receiver.got) > 1)
     finally:
@@ -150,13 +154,13 @@ def test_why_there_is_no_answer(sshd: Sshd, far_box: Path) -> None:
     with pytest.raises(NoAnswer, match="no JSON"):
         Far(host, sshd.ssh, "true").look(0.0)
     sshd.stop()
-    with pytest.raises(NoAnswer, match="ssh: .*refused"):
+    with pytest.raises(NoAnswer, match=r"ssh: .*refused"):
         Far(host, sshd.ssh, str(far_box)).look(0.0)
     with pytest.raises(UsageError, match="cannot be started"):
         Far(host, ["/nowhere/ssh"]).look(0.0)
 
 
-def _looks(far: Far) -> Seen | None:
+def _looks(far: Far) -> BoxAnswer | None:
     try:
         return far.look(0.0)
     except NoAnswer:
@@ -170,17 +174,17 @@ class Fickle(Far):
     answers: bool = True
     runs: dict[str, tuple[str, float | None]] = field(default_factory=dict)
 
-    def look(self, now: float) -> Seen:
+    def look(self, now: float) -> BoxAnswer:
         if not self.answers:
             raise NoAnswer("gone")
-        return Seen(dict(self.runs), now)
+        return BoxAnswer(dict(self.runs), now)
 
     def found_since(self, since: float) -> list[dict[str, Any]]:
         return [{"severity": "critical", "summary": "disk full", "id": "a1"}]
 
 
 def watching(box: Fickle, clock: FakeClock) -> Watch:
-    last = Seen(dict(box.runs), clock.now())
+    last = BoxAnswer(dict(box.runs), clock.now())
     return Watch(box, "laptop", 180.0, last, clock.monotonic())
 
 
@@ -205,7 +209,10 @@ def test_short_gaps_are_not_told() -> None:
 
 
 def test_a_night_of_silence_is_one_push_and_its_end_one() -> None:
-    box, clock = Fickle("box3", runs={"gpt": ("running", 100.0), "old": ("finished", 9.0)}), FakeClock()
+    box, clock = (
+        Fickle("box3", runs={"gpt": ("running", 100.0), "old": ("finished", 9.0)}),
+        FakeClock(),
+    )
     watch = watching(box, clock)
     box.answers = False
     assert titles(watch, clock, 1000) == ["[CRITICAL] box3: no answer for 3 min"]

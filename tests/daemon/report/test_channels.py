@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from middlewatch.daemon.report import channels
 
 URLS = {
@@ -25,12 +28,13 @@ URLS = {
 def test_apprise_takes_every_priority(service: str) -> None:
     import apprise
 
-    seen = set()
+    seen = set[str]()
     for kind in ("failure", "warning", "success", "info"):
         url = channels.graded(URLS[service], kind)
         target = apprise.Apprise.instantiate(url)
         assert target is not None, url
-        seen.add(target.url())
+        told: Any = target
+        seen.add(str(told.url()))
     assert len(seen) >= 2  # it was not thrown away
 
 
@@ -38,12 +42,18 @@ def test_the_url_of_the_person_wins() -> None:
     mail = "mailtos://u:p@h?to=a@b.c&+x-priority=3"
     assert "Priority" not in channels.graded(mail, "failure").replace("x-priority", "")
     assert channels.graded("json://h:1/a?x=1", "failure") == "json://h:1/a?x=1"
-    assert channels.graded("ntfys://h/t", "failure") == "ntfys://h/t?priority=max&tags=rotating_light"
+    assert (
+        channels.graded("ntfys://h/t", "failure") == "ntfys://h/t?priority=max&tags=rotating_light"
+    )
 
 
-@given(st.text(max_size=400), st.text(max_size=1500), st.sampled_from(["x", "discord", "ntfy", "wecombot"]))
+@given(
+    st.text(max_size=400),
+    st.text(max_size=1500),
+    st.sampled_from(["x", "discord", "ntfy", "wecombot"]),
+)
 def test_nothing_is_longer_than_it_may_be(title: str, body: str, service: str) -> None:
-    told, words = channels.fitted(service, title[:250], body, 2000, 250)
+    _, words = channels.fitted(service, title[:250], body, 2000, 250)
     size = len(words.encode("utf-8", "replace")) if service in channels.BYTES else len(words)
     assert size <= channels.BYTES.get(service, 2000)
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.templates import FIELDS, filled, wrong
 from middlewatch.daemon.report.chinese import CLASSES, FIRST_STEPS, LABELS, SENTENCES
@@ -52,7 +53,9 @@ def test_what_has_no_entry_stays_english_after_the_name_of_its_class() -> None:
 
 def test_a_first_step_by_the_evidence_is_not_taken_for_that_of_the_handbook() -> None:
     step = "First step: do something else first: `df -h /x`, then `ls`"
-    assert told("[CRITICAL] run7 on box3: x", step, language="zh")[1].startswith("第一步：do something")
+    assert told("[CRITICAL] run7 on box3: x", step, language="zh")[1].startswith(
+        "第一步：do something"
+    )
 
 
 def test_reminders_drills_and_long_names_in_chinese() -> None:

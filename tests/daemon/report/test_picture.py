@@ -5,6 +5,7 @@ import struct
 import zlib
 
 import pytest
+
 from middlewatch.daemon.report.picture import BLUE, HEIGHT, RED, WIDTH, draw, of_facts
 
 

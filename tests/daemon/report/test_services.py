@@ -56,8 +56,13 @@ def push(services: Services, url: str, kind: str = "failure", **more: Any) -> li
 def facts(tmp_path: Path) -> str:
     points = [[float(n), 4.0 - n / 100] for n in range(200)] + [[200.0, None]]
     incident = {
-        **{"id": "3fa2c1", "severity": "critical", "class": "loss_nan", "summary": "loss is NaN"},
-        **{"state": "open", "opened_at": "2026-11-22T07:54:00+00:00", "count": 1},
+        "id": "3fa2c1",
+        "severity": "critical",
+        "class": "loss_nan",
+        "summary": "loss is NaN",
+        "state": "open",
+        "opened_at": "2026-11-22T07:54:00+00:00",
+        "count": 1,
         "evidence": [{"kind": "log", "text": f"train.log:4210: {CHINESE}", "at": None}],
         "remedy": {"id": "loss_nan", "first_step": "look", "safe": True},
     }
@@ -163,7 +168,9 @@ def test_who_does_not_take_the_files_gets_the_words(services: Services, facts: s
     assert not got[-1].files
 
 
-def test_without_facts_that_can_be_read_the_words_go_out(services: Services, tmp_path: Path) -> None:
+def test_without_facts_that_can_be_read_the_words_go_out(
+    services: Services, tmp_path: Path
+) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"incident": {}}')
     for path in (bad, tmp_path / "none.json"):
@@ -173,7 +180,7 @@ def test_without_facts_that_can_be_read_the_words_go_out(services: Services, tmp
 
 def test_ntfy_bark_and_gotify_get_their_priority(receiver: Receiver) -> None:
     where = f"127.0.0.1:{receiver.port}"
-    seen = []
+    seen: list[Any] = []
     for kind in ("failure", "warning", "success", "info"):
         urls = [f"ntfy://{where}/topic", f"bark://{where}/KEY", f"gotify://{where}/{'A' * 15}"]
         jobs = jobs_of(urls, title=TITLE, body=BODY, kind=kind)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from middlewatch.daemon.report.titles import LOCKED, NAME, SAID, shortened, titled
 
 

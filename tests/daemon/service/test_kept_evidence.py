@@ -143,8 +143,14 @@ def test_no_secret_is_in_it(desk: Desk) -> None:
 
 def test_what_was_planted_past_the_mask_is_masked_again() -> None:
     incident = {
-        **{"id": "a", "severity": "critical", "class": "x", "summary": f"token={SECRETS[0]}"},
-        **{"state": "open", "opened_at": "2026-11-22T07:54:00+00:00", "count": 1, "evidence": []},
+        "id": "a",
+        "severity": "critical",
+        "class": "x",
+        "summary": f"token={SECRETS[0]}",
+        "state": "open",
+        "opened_at": "2026-11-22T07:54:00+00:00",
+        "count": 1,
+        "evidence": [],
         "remedy": {"first_step": "x"},
     }
     log = {"path": "/l", "lines": [f"key {SECRETS[1]}", f"password: {SECRETS[4]}"]}
