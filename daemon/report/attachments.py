@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..config.secrets import mask_values
 from . import channels, evidence, http_trace, picture
@@ -19,13 +20,22 @@ PICTURES = frozenset(("pover", "psafer", "whatsapp"))
 """Services that take pictures only; Apprise sends a message of its own for every other file."""
 ONE = frozenset(("ntfy", "pover", "psafer"))
 """Services to which every further file is one more push."""
+IN_URL = frozenset(("ntfy",))
+"""Services to which Apprise sends the words in the URL when there is a file."""
+LONGEST_URL = 6000
+"""Bytes of these words at most: nginx, which stands before many servers, takes 8 KiB with the rest."""
 _NOT_THE_FILES = frozenset((401, 403, 404, 410, 429))
 """Answers that have nothing to do with what was sent: it is not sent again at once."""
 
 
-def told_with(job: dict[str, Any], target: Any, told: Callable[[Sequence[str]], bool]) -> bool:
-    """Send a push by ``told``, with its files if the service takes some; whether it was taken."""
-    if not job.get("facts") or not getattr(target, "attachment_support", False):
+def told_with(
+    job: dict[str, Any], target: Any, words: str, told: Callable[[Sequence[str]], bool]
+) -> bool:
+    """Send a push by ``told``, with its files if the service takes some; whether it was taken. ``words``:
+    title and body."""
+    takes = getattr(target, "attachment_support", False)
+    long = channels.service_of(job["url"]) in IN_URL and len(quote(words)) > LONGEST_URL
+    if not job.get("facts") or not takes or long:
         return told(())
     with tempfile.TemporaryDirectory(prefix="middlewatch-") as folder:
         files = _drawn(job, Path(folder))
@@ -58,5 +68,6 @@ def write(facts: dict[str, Any], folder: Path) -> list[Path]:
         made.append(folder / f"{name}-loss.png")
         made[-1].write_bytes(drawn)
     made.append(folder / f"{name}.txt")
-    made[-1].write_text(evidence.text(facts), encoding="utf-8")
+    # With a mark at its beginning: phones and mail programs that are not told guess a wrong encoding.
+    made[-1].write_text(evidence.text(facts), encoding="utf-8-sig")
     return made

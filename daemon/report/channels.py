@@ -25,7 +25,7 @@ PRIORITIES: Mapping[str, Mapping[str, tuple[str, str, str, str]]] = {
     },
     # pushover.net/api: 2 is repeated until somebody acknowledges it in the app: every `interval`
     # seconds (30 at least), for `expire` (10,800 at most). A minute and an hour: our choice; a reminder
-    # of ours begins it again.
+    # of ours begins it again. Apprise 1.7 does not know `interval`: a quarter of an hour then.
     "pover": {
         "priority": ("2", "0", "0", "0"),
         "interval": ("60", "", "", ""),

@@ -56,8 +56,9 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
     try:
         # One after the other: there is only one, and a pool for it would outlive a service that hangs.
         asset = apprise.AppriseAsset(async_mode=False)
-        graded = channels.graded(job["url"], job["kind"])
-        for url in (graded, job["url"]):  # one that does not take our priority is called without it
+        # An older Apprise does not know every priority (Bark's highest): then the one below, or none.
+        graded = [channels.graded(job["url"], kind) for kind in (job["kind"], "warning")]
+        for url in (*graded, job["url"]):
             target = apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
             if target is not None:
                 break
@@ -77,7 +78,7 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
                 )
             )
 
-        ok = attachments.told_with(job, target, told)
+        ok = attachments.told_with(job, target, title + body, told)
         return {"ok": ok, "error": "" if ok else words.last(job["url"])}
     except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery
         return {"ok": False, "error": type(error).__name__}

@@ -20,7 +20,7 @@ def test_the_evidence_of_a_crash(
     names = [f"middlewatch-{one['id']}-loss.png", f"middlewatch-{one['id']}.txt"]
     assert list(push.files) == names
     assert push.files[names[0]].startswith(PNG)
-    text = push.files[names[1]].decode()
+    text = push.files[names[1]].decode("utf-8-sig")
     assert "KeyError" in text
     assert "== Left out" in text
 
