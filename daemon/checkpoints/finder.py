@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from middlewatch.sentinels.kit.numbers import span
 
 from ..config.save_folder import SaveFolder
 from .formats import names
-from .save_names import CheckpointPath, SaveNames
+from .save_names import CheckpointPath, FileState, SaveNames
 
 __all__ = ["DEEPEST", "CheckpointFinder", "CheckpointPath"]
 
@@ -108,15 +108,16 @@ class CheckpointFinder:
         leads_far: Callable[[str], bool] | None = None,
         *,
         at_once: int | None = None,
+        opens: bool = True,
     ) -> None:
         """``learnt``: what is known of some of the folders; of the others everything counts.
-        ``at_once``: in place of :data:`MOST_NAMES`."""
+        ``at_once``: in place of :data:`MOST_NAMES`. ``opens``: see :class:`SaveNames`."""
         known = {f.path.rstrip("/") or "/": f for f in learnt}
         plain = [f.rstrip("/") or "/" for f in folders]
         # A folder that counts only in part is searched last: another may contain it.
         every = dict.fromkeys((*plain, *known))
         self.roots = tuple(sorted(every, key=lambda p: p in known and not known[p].whole))
-        self._names = SaveNames(self.roots, known, leads_far)
+        self._names = SaveNames(self.roots, known, leads_far, opens=opens)
         self._at_once = at_once or MOST_NAMES
         self._root_now = ""
         self._folders: dict[str, _Folder] = {}
@@ -132,6 +133,19 @@ class CheckpointFinder:
     def far(self) -> set[str]:
         """The watched folders in which something far was left out."""
         return self._names.far
+
+    @property
+    def unsure(self) -> Mapping[str, FileState]:
+        """Files that only their first bytes can tell, which this finder does not read."""
+        return self._names.unsure
+
+    def told(self, asked: Mapping[str, FileState], models: Container[str]) -> None:
+        """Which of these files are checkpoints: their folders are listed again."""
+        for path, mark in asked.items():
+            self._names.learn(path, mark, model=path in models)
+            folder = self._folders.get(path.rpartition("/")[0] or "/")
+            if folder is not None and path in models:
+                folder.mtime_ns = -1
 
     @property
     def first_pass(self) -> bool:

@@ -252,6 +252,9 @@ class Followed:
             return None
         state = answer.get("state")
         digest = _word(answer.get("digest"))
+        if self.seen.state == "unverifiable" and state != "corrupt":
+            self.seen = dataclasses.replace(self.seen, at=now, digest=digest)
+            return self.seen  # nobody can judge it; by its digest rot is noticed later
         detail = one_detail(self.said, str(answer.get("detail") or ""))
         self.seen = dataclasses.replace(
             self.seen,
@@ -350,7 +353,7 @@ def fingerprint_of(
             named = crc32(name.encode("utf-8", "surrogateescape"))  # hash() differs by process
             times = (found.st_mtime_ns, found.st_ctime_ns)
             mixed ^= hash((named, found.st_size, *times, found.st_ino))
-            weights = weights or names.is_weights(name)
+            weights = weights or names.is_weights(name) or name in names.DESCRIBES
     return FilesFingerprint(total, files, newest, mixed, weights)
 
 
@@ -366,12 +369,9 @@ def _members(
         yield place.path, os.stat(place.path)
     except OSError:
         return
-    stem = names.index_stem(place.path)
-    if stem is not None:
-        folder, _, base = stem.rpartition("/")
-        for part in recognise.parts(folder or "/", deepest=0, leads_far=leads_far):
-            if part.base.startswith(base) and names.shard(part.base) is not None:
-                yield part.base, part.stat
+    if names.has_family(place.path):
+        for part in recognise.family(place.path, leads_far):
+            yield part.base, part.stat
 
 
 def number(value: object) -> float | None:

@@ -18,6 +18,7 @@ from ..config.secrets import mask
 from ..system.clock import iso
 from .from_log import Joined, attach_metrics, reach
 from .ranking import RankingRules, best_of, in_order, is_milestone, size_trend
+from .together import HALVES, resumable, together
 from .verify import bitrot
 
 SCHEMA = "middlewatch/checkpoints/v1"
@@ -98,8 +99,11 @@ def build(
     checkpoints = [c if c.path in done else _remembered(c, known.get(c.path, {})) for c in given]
     joined = {j.seen.path: j for j in attach_metrics(checkpoints, steps, claims, known, done)}
     ordered = in_order([j.seen for j in joined.values()], started_at)
-    sound = [c for c in ordered if c.state == "ok"]
-    latest = ordered[-1].path if ordered else None
+    known_together = together(ordered)
+    sound = [c for c in ordered if c.state == "ok" and known_together.roles[c.path] not in HALVES]
+    resume = resumable(ordered, known_together)
+    mains = [c for c in ordered if c.path not in known_together.main_of]
+    latest = mains[-1].path if mains else (ordered[-1].path if ordered else None)
     best = best_of(sound, rules)
     entries = []
     for seen in ordered:
@@ -115,6 +119,9 @@ def build(
             entry["digest"] = seen.digest
         else:  # never changed in place: the index before has it as well
             entry = every[seen.path] if was == told else {**every[seen.path], "tags": told}
+        main = known_together.main_of.get(seen.path)
+        if entry.get("part_of") != main:
+            entry = {**entry, "part_of": main}
         entries.append(entry)
     if settled is not None:
         settled.note(given, joined, entries)
@@ -127,7 +134,7 @@ def build(
         "best": best.path,
         "best_metric": best.metric,
         "best_mode": best.mode,
-        "resume_from": sound[-1].path if sound else None,
+        "resume_from": None if resume is None else resume.path,
         "size_trend": size_trend(ordered),
     }
 
@@ -172,6 +179,7 @@ class _Entry:
     metrics_origin: str | None = None
     tags: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
+    part_of: str | None = None
     durability: dict[str, Any] | None = None
     digest: str | None = None
     mirrored: dict[str, Any] | None = None
@@ -227,6 +235,7 @@ def _entry(joined: Joined, tags: list[str], saved_at: str | None) -> dict[str, A
             "detail": mask(seen.detail),
         },
         "parts": list(seen.parts),
+        "part_of": None,
         "durability": _durability(seen),
     }
 

@@ -14,7 +14,7 @@ from middlewatch.sentinels.kit.saves.damage import written
 from middlewatch.sentinels.kit.saves.siblings import kind_of
 
 from ..config.schema import Config
-from .formats.names import metric_name
+from .formats.names import metric_name, step_of
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")
@@ -110,8 +110,22 @@ def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
                 mode = rules.best_mode
             sign = 1 if mode == "min" else -1
             path = min(rated, key=lambda r: (sign * r[0], -r[1]))[2]
+            path = _named_after_step(path, sound)
             return Best(path, name, mode)
     return Best()
+
+
+def _named_after_step(path: str, sound: Sequence[CheckpointSeen]) -> str:
+    """The same save under a name that stays: ``last.ckpt`` is a copy of ``step=4.ckpt`` until the next save."""
+    chosen = next(seen for seen in sound if seen.path == path)
+    if chosen.step is None or step_of(path.rpartition("/")[2]) is not None:
+        return path
+    key = (path.rpartition("/")[0], chosen.step, chosen.bytes, chosen.metrics)
+    for seen in sound:
+        folder, _, name = seen.path.rpartition("/")
+        if (folder, seen.step, seen.bytes, seen.metrics) == key and step_of(name) is not None:
+            return seen.path
+    return path
 
 
 def trainers_own(sound: Sequence[CheckpointSeen]) -> tuple[str | None, str | None]:

@@ -25,6 +25,7 @@ LABELS: Mapping[str, str] = {
 
 CLASSES: Mapping[str, str] = {
     "accel_oom": "加速器内存不足",
+    "box_idle": "没有训练，机器仍在计费",
     "blind": "部分状态无法读取",
     "cgroup_oom_kill": "容器内存超限，进程被杀",
     "checkpoint_stale": "长时间没有新检查点",
@@ -85,6 +86,7 @@ CLASSES: Mapping[str, str] = {
     "nvswitch": "NVSwitch 报错",
     "overfitting": "过拟合",
     "overflow_skip": "连续跳过训练步",
+    "platform_clock": "平台的时间或余额即将用尽",
     "preempted": "机器或作业被抢占",
     "process_killed": "进程被杀",
     "python_exception": "训练脚本抛出异常",

@@ -52,8 +52,8 @@ class Alerter:
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
         self.silences = Silences(context.store, context.clock, self._restorer, context.silences)
-        self._wording = Wording(context)
         self.evidence = EvidenceFiles(context, log_line)
+        self._wording = Wording(context, self.evidence)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
@@ -128,20 +128,11 @@ class Alerter:
         aside_of = "" if change.kind == "resolved" else watched.spec.id
         self._context.save_incident(incident)  # it is committed with the push about it
         if self._worth_a_push(change) and self._push(
-            self._with_facts(watched, change), aside_of, change.kind
+            self._wording.with_facts(watched, change), aside_of, change.kind
         ):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)
         self._context.save_incident(incident)
-
-    def _with_facts(self, watched: WatchedRun, change: Change) -> messages.Message:
-        """The message about a change, and the evidence as it is now; a critical one is sent with it."""
-        message, alerts = self._wording.of_change(watched, change), self._context.config.alerts
-        if change.kind == "resolved" or not self.outbox.urls:
-            return message
-        kept = self.evidence.keep(watched, change.incident)
-        critical = change.incident.severity is Severity.CRITICAL
-        return replace(message, facts=kept) if critical and alerts.attach else message
 
     def _promise(self, watched: WatchedRun, change: Change) -> None:
         """Remember the save that a push has called still being checked, and its incident (empty:
@@ -218,7 +209,8 @@ class Alerter:
 
     def remind(self) -> None:
         """All reminders that are due, at once."""
-        [call() for call in self.reminders()]
+        for call in self.reminders():
+            call()
 
     def reminders(self) -> Iterator[Callable[[], None]]:
         """Push open critical incidents again, after the intervals of ``[alerts] repeat_s``.
@@ -228,9 +220,10 @@ class Alerter:
         """
         for incident in self._context.incidents.open():
             if self._wants_reminder(incident):
-                yield partial(self._remind, incident)
+                yield partial(self.remind_of, incident)
 
-    def _remind(self, incident: Incident) -> None:
+    def remind_of(self, incident: Incident) -> None:
+        """Push an open incident again, whoever it concerns."""
         now = self._context.clock.now()
         watched = self._context.runs[incident.run]
         message = self._wording.of_change(watched, Change("opened", incident))

@@ -23,13 +23,10 @@ from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
 from .save_order import ByTime, DataOrder, DueQueue, MeetOrder
-from .verifier import Verifier
+from .verifier import LEARNED_PATIENCE_S, Verifier
+from .verifier import VERIFIER_DEADLINE_S as VERIFIER_DEADLINE_S
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
-VERIFIER_DEADLINE_S = 120.0
-"""Seconds for one answer. Our choice, estimated and not measured: 1,000 shards on a cold network
-disk at 50 ms each take 50 s, and this is twice that."""
-
 SETTLE_S = 3.0
 """Seconds without a change before the verifier is asked: one scan and a half. Asking too early
 costs one check (under 10 ms) and gives no false verdict, because of the waits below."""
@@ -294,7 +291,8 @@ class CheckpointDir(Source):
 
     def _reads(self, followed: Followed) -> bool:
         """Whether the data of a checkpoint is of interest, and can be read."""
-        if followed.seen is None or not (followed.seen.state == "ok" or followed.again):
+        wanted = ("ok",) if followed.failures else ("ok", "unverifiable")  # of that its digest
+        if followed.seen is None or not (followed.seen.state in wanted or followed.again):
             return False
         if self._followed.get(followed.path) is not followed:
             return False
@@ -353,6 +351,8 @@ class CheckpointDir(Source):
                 patience = WRITER_PATIENCE_S
             elif self.writer_gone and alone:
                 patience = GONE_STILL_S
+            elif answer.get("learned") and not self.writer_gone:
+                patience = LEARNED_PATIENCE_S
             still_s = abs(now - followed.changed_at)
             if still_s < patience:
                 followed.ask_at = now + min(patience - still_s, max(5.0, still_s))

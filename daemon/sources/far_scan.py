@@ -17,6 +17,7 @@ from ..checkpoints.followed import FULL_LOOK_EVERY, FilesFingerprint, fingerprin
 from ..config.save_folder import SaveFolder, joined
 from ..system.far import SLOW_S, Far
 from ..system.guard import Guard, Guards
+from .first_bytes import FirstBytes
 
 NAMES_AT_ONCE = 10_000
 """Names that the daemon itself lists in one scan, 25 ms: half of what a child does."""
@@ -145,6 +146,7 @@ class FolderSearch:
         """What is searched; may be changed between two scans."""
         self._learnt = {f.path.rstrip("/") or "/": f for f in learnt}
         self._guards = guards
+        self._bytes = None if guards is None else FirstBytes(guards)
         self._groups: dict[Far, _Group] = {}
         self._moved: dict[str, Far] = {}
         """Local folder -> the far file system that was found in it."""
@@ -200,8 +202,9 @@ class FolderSearch:
         if self._guards is not None and self._blocked_s() - began > SLOW_S:
             for folder in near:
                 self._guards.mounts.was_slow(folder, now)
+        unsure = self._bytes is not None and self._bytes.turn(self._near)
         if near and self._near_first:
-            self._near_first = self._near.first_pass
+            self._near_first = self._near.first_pass or unsure
             self._first.update(self._places.keys() - before.keys())
         self.take(now, ask=True)
         errors += [g.error for g in self._groups.values() if g.error is not None]
@@ -280,6 +283,8 @@ class FolderSearch:
     def close(self) -> None:
         """Let the guards go."""
         self._near.close()
+        if self._bytes is not None:
+            self._bytes.close()
         for group in self._groups.values():
             group.guard.leave(group.client)
         self._groups.clear()
@@ -303,7 +308,10 @@ class FolderSearch:
             self._near_of = self._of(near)
             self._near.close()
             leads_far = self._leads_far if self._guards else None
-            self._near = CheckpointFinder(*self._near_of, leads_far, at_once=NAMES_AT_ONCE)
+            alone = self._guards is None
+            self._near = CheckpointFinder(
+                *self._near_of, leads_far, at_once=NAMES_AT_ONCE, opens=alone
+            )
         for far in [f for f, g in self._groups.items() if places.get(f) != g.place]:
             group = self._groups.pop(far)
             group.guard.leave(group.client)

@@ -3,7 +3,7 @@
 It does there what the daemon does itself on a local one, and may block for ever. A message is one
 line, ``{"forget": [client, …], "questions": {client: question}}``, and its answer one line,
 ``{"answers": {client: answer}}``. The field ``do`` of a question says what is wanted: ``tail``,
-``scan`` or ``copy``. A client that the child does not know, because it is new, is answered
+``scan``, ``first-bytes`` or ``copy``. A client that the child does not know, because it is new, is answered
 ``{"lost": true}``, unless its question has ``begin``.
 """
 
@@ -65,6 +65,8 @@ def answers_to(message: dict[str, Any]) -> dict[str, Answer]:
             left = max(0, left - taken)
         elif question["do"] == "scan":
             answer = scan(client, question)
+        elif question["do"] == "first-bytes":
+            answer = first_bytes(question)
         else:
             answer = copy(question)
         answers[client] = answer
@@ -141,6 +143,13 @@ def scan(client: str, question: Question) -> Answer:
         _scans[client] = FarScan(begin["folders"], learnt)
     known = _scans.get(client)
     return {"lost": True} if known is None else known.answer(question["now"])
+
+
+def first_bytes(question: Question) -> Answer:
+    """Which of the files ``paths`` are checkpoints by their first bytes."""
+    from ..checkpoints.formats.readers import models
+
+    return {"models": [path for path in question["paths"] if models.is_model(path)]}
 
 
 def copy(question: Question) -> Answer:

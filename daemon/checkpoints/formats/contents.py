@@ -10,12 +10,24 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from . import distcp, hdf5, npy, recognise, safetensors, torch_legacy, torch_tensors, torch_zip
+from . import (
+    distcp,
+    hdf5,
+    npy,
+    pickle_walk,
+    readers,
+    recognise,
+    safetensors,
+    torch_legacy,
+    torch_tensors,
+    torch_zip,
+)
 from .bounded_file import BoundedFile
 from .dtypes import FLOATING
 from .extents import Contents as Contents
 from .extents import Extent as Record
 from .extents import TensorAt as TensorAt
+from .pickle_symbols import Blob, Tensor
 from .recognise import UNTOLD
 
 
@@ -43,7 +55,27 @@ def contents(
         return replace(found, progress=hdf5.told_by(peek))
     if kind == "other" and path.endswith(".npy"):
         return _sorted((), [npy.in_file(peek)])
-    return Contents()
+    if kind == "pickle":
+        return _pickle(peek)
+    known = readers.find(peek, path)
+    return Contents() if known is None else known[1](peek, path)
+
+
+def _pickle(peek: BoundedFile) -> Contents:
+    """The numpy arrays of a plain pickle: of a short one, which can be followed in memory."""
+    if peek.size > pickle_walk.WALK_LIMIT:
+        return Contents()
+    try:
+        found = pickle_walk.walk(peek.read_at(0, peek.size))
+    except ValueError:
+        return Contents()  # several pickles, or the arrays of joblib: the structure was checked
+    whole = torch_tensors.Torch(peek, found.root, _in_pickle)
+    return _sorted((), torch_tensors.tensors_of(whole))
+
+
+def _in_pickle(tensor: Tensor) -> int:
+    assert isinstance(tensor.place, Blob)
+    return tensor.place.start + tensor.start
 
 
 def _archive(peek: BoundedFile) -> Contents:

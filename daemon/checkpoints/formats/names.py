@@ -16,9 +16,33 @@ Hugging Face Trainer, or any other folder with weights in it (LitGPT, Accelerate
 
 WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
 """Files with these endings hold tensors, whatever they are called."""
-_OTHER_STATES = (".npz", ".h5", ".hdf5", ".msgpack", ".pkl", ".keras", ".tar")
+MODELS = (
+    *(".pdparams", ".pdopt", ".gguf", ".onnx", ".tflite", ".eqx", ".nemo", ".pt2", ".keras"),
+    *(".cbm", ".cbsnapshot", ".ubj", ".joblib", ".msgpack"),
+)
+"""Files with these endings are models or their optimizers in other formats than torch's."""
+_OTHER_STATES = (".npz", ".h5", ".hdf5", ".pkl", ".pickle", ".tar", ".zip")
 """Files with these endings hold a checkpoint only if the rest of the name says so."""
 INDEXES = (".safetensors.index.json", ".bin.index.json")
+TENSORFLOW = ".index"
+"""The table of a TensorFlow checkpoint, beside files ``NAME.data-00000-of-00002``."""
+TENSORFLOW_DATA = re.compile(r"^(?P<stem>.+)\.data-\d{5}-of-\d{5}$")
+MARKS = frozenset(
+    {
+        *("saved_model.pb", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt"),
+        *("zarr.json", ".zarray"),
+    }
+)
+"""Names that formats of several files give to the file that describes the others: TensorFlow's
+SavedModel, Orbax, OCDBT, zarr. The folder of such a file is one checkpoint, or a part of one."""
+_MODEL_FOLDERS = (
+    frozenset({"meta.json", "config.cfg", "vocab"}),  # spaCy
+    frozenset({"adapter_config.json", "adapter_model.safetensors"}),  # PEFT
+    frozenset({"adapter_config.json", "adapter_model.bin"}),
+)
+"""Names that lie together in a folder that is one model, whatever it is called."""
+DESCRIBES = MARKS | {"config.cfg"}
+"""Files that say that a folder, which counts as a checkpoint, has a model in it."""
 COMPANIONS = re.compile(
     r"^(?:optimizer|scheduler|scaler|training_args|sampler|random_states|rng_state)\b.*"
     r"|^rng_state_\d+\.pth$|^random_states_\d+\.pkl$",
@@ -40,6 +64,10 @@ _SPEAKS_OF_STATE = re.compile(
     r"model|ckpt|checkpoint|weights|state|adapter|snapshot|step|epoch|iter|(?:^|[-_.])ema",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"^(?:checkpoint|ckpt)[-_]\d+$", re.IGNORECASE)
+"""Flax before Orbax: ``checkpoint_1000``, without an ending."""
+_TEXTS = (".json", ".txt", ".model", ".bst", ".bin", ".pkl", ".pickle", ".npz", TENSORFLOW)
+_TEXT_OF_STEP = re.compile(r"\.(?:txt|model|json)\.\w+_\d+$")
 _COMPILED = re.compile(
     r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
 )
@@ -52,9 +80,12 @@ _NAMED_AS_SAVE = re.compile(
     r"(?:^|[-_.])(?:best|last|latest|final|resume)(?:$|[-_.\d])", re.IGNORECASE
 )
 _DEEPSPEED_PART = re.compile(r"(?:mp_rank_\d+|layer_\d+.*)_?-?model_states\.pt$|_optim_states\.pt$")
+OF_TRAINER = frozenset({"trainer_state.json", "training_args.bin", "optimizer.pt", "scheduler.pt"})
+"""What the Trainer of Hugging Face writes, under these names: all of them after the model."""
+_TRAINERS_MODEL = re.compile(r"^(?:pytorch_|adapter_)?model[-._]")
 _HF_FOLDER = re.compile(r"^checkpoint-\d+$")
 _STEP_FOLDER = re.compile(
-    r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot)s?"
+    r"^(?:(?:global[-_]?)?step|iter|iteration|ckpt|checkpoint|epoch|model|save|state|snapshot|adapter)s?"
     r"[-_=]?\d+|step[-_=]?\d+|^\d+$|\.ckpt$",
     re.IGNORECASE,
 )
@@ -69,10 +100,15 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _STEPS = (
+    # MindSpore: net-1_100.ckpt is step 100 of epoch 1
+    re.compile(r"(?<=[a-z\d]-)\d+_(\d+)()(?=\.[a-z]+$)", re.IGNORECASE),
+    re.compile(
+        r"(?<![a-z\d.])(\d+)(k|m)?[-_]?(?:steps|iters|iterations)(?![a-z\d])", re.IGNORECASE
+    ),
     re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(
-        rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net)[-_.=]?(\d+)(k)?{_END}",
+        rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net|adapter)[-_.=]?(\d+)(k)?{_END}",
         re.IGNORECASE,
     ),
     re.compile(r"^(\d+)()(?:\.[a-z]+)?$", re.IGNORECASE),
@@ -119,7 +155,7 @@ def shard(name: str) -> Shard | None:
 
 def is_weights(name: str) -> bool:
     """Whether a file holds tensors, and has to be whole for its checkpoint to be whole."""
-    if name.endswith(WEIGHTS):
+    if name.endswith((*WEIGHTS, *MODELS)) or TENSORFLOW_DATA.match(name):
         return True
     return name.endswith(".bin") and _SPEAKS_OF_STATE.search(name) is not None
 
@@ -130,11 +166,25 @@ def is_checkpoint_file(name: str) -> bool:
         return False
     if name.endswith(INDEXES):
         return True
-    if shard(name) is not None:
+    if shard(name) is not None or TENSORFLOW_DATA.match(name):
         return False
-    if is_weights(name) or name.endswith(".keras"):  # Keras writes nothing but models into these
+    if is_weights(name) or _BARE.match(name):
         return True
-    return name.endswith(_OTHER_STATES) and _SPEAKS_OF_STATE.search(name) is not None
+    return name.endswith(_OTHER_STATES) and says_save(name)
+
+
+def may_be_checkpoint(name: str) -> bool:
+    """Whether only its first bytes can say if a file is a checkpoint: ``booster-10.json``.
+
+    A number or a word of a save is in it; a trainer's notes have neither.
+    """
+    if (
+        is_leftover(name)
+        or COMPANIONS.match(name)
+        or not (name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name))
+    ):
+        return False
+    return says_save(name) or any(map(str.isdigit, name))
 
 
 def is_compiled(name: str) -> bool:
@@ -165,14 +215,46 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
     if ".metadata" in files or any(f.endswith(".distcp") for f in files):
         return "dcp"
     if _HF_FOLDER.match(name):
-        return "hf"
+        # Accelerate and PaddleNLP call their folders so, and who saves a model alone.
+        others = not OF_TRAINER & set(files) and _by_others(files, folders)
+        return "folder" if others else "hf"
     if any(_DEEPSPEED_PART.search(f) for f in files):
         return "deepspeed"
+    if MARKS & set(files):
+        return "folder"
     if any(_STEP_FOLDER.search(f) for f in folders):
         return "folder" if name.endswith(".ckpt") else None
     if "trainer_state.json" in files and any(is_weights(f) for f in files):
         return "hf"
     return "folder" if _STEP_FOLDER.search(name) and not _several(files) else None
+
+
+def _by_others(files: Collection[str], folders: Collection[str]) -> bool:
+    """Whether something lies in a folder ``checkpoint-500`` that the Trainer never writes."""
+    if any(not _STEP_FOLDER.search(folder) for folder in folders):
+        return True
+    companions = (f for f in files if COMPANIONS.match(f))
+    if any(f.endswith((".bin", ".pkl")) for f in companions):
+        return True
+    return any(
+        is_weights(f) and not _TRAINERS_MODEL.match(f) for f in files if not COMPANIONS.match(f)
+    )
+
+
+def is_one_save(files: Collection[str], folders: Collection[str], *, watched: bool) -> bool:
+    """Whether a folder of any name is one checkpoint by what lies in it: weights, and parts that are never a
+    checkpoint by themselves. In a watched folder, which may hold much else, two such parts have to lie."""
+    if not watched and any(one <= {*files, *folders} for one in _MODEL_FOLDERS):
+        return not any(_STEP_FOLDER.search(f) for f in folders)
+    companions = sum(bool(COMPANIONS.match(f)) for f in files)
+    if companions < (2 if watched else 1) or any(_STEP_FOLDER.search(f) for f in folders):
+        return False
+    return any(is_weights(f) and not COMPANIONS.match(f) for f in files) and not _several(files)
+
+
+def series(path: str) -> str:
+    """A path with ``#`` for every number."""
+    return re.sub(r"\d+", "#", path)
 
 
 def _several(files: Collection[str]) -> bool:
@@ -186,13 +268,50 @@ def index_stem(path: str) -> str | None:
     return next((path[: -len(end)] for end in INDEXES if path.endswith(end)), None)
 
 
+def has_family(path: str) -> bool:
+    """Whether a file may be a checkpoint together with others beside it, see :func:`in_family`."""
+    return path.endswith((*INDEXES, TENSORFLOW, ".onnx"))
+
+
+def in_family(path: str, base: str) -> bool:
+    """Whether a file of the same folder, called ``base``, belongs to the checkpoint ``path``: its
+    shards, the data of a TensorFlow index, the data that ONNX keeps outside."""
+    family = family_of(path.rpartition("/")[2])
+    return family is not None and family in member_of(base)
+
+
+def family_of(name: str) -> str | None:
+    """A word for all files of the checkpoint ``name`` that has several; ``None`` for one of a single file."""
+    stem = index_stem(name)
+    if stem is not None:
+        return f"shards {stem.rstrip('-_.')}"
+    if name.endswith(TENSORFLOW):
+        return f"tensorflow {name[: -len(TENSORFLOW)]}"
+    return f"onnx {name}" if name.endswith(".onnx") else None
+
+
+def member_of(base: str) -> tuple[str, ...]:
+    """The families that a file belongs to by its name; the file that describes them is not meant."""
+    part = shard(base)
+    if part is not None:
+        return (f"shards {part.stem.rstrip('-_.')}",)
+    found = TENSORFLOW_DATA.match(base)
+    if found is not None:
+        return (f"tensorflow {found['stem']}",)
+    if base.endswith(".meta"):
+        return (f"tensorflow {base.removesuffix('.meta')}",)
+    if base.endswith((".onnx.data", ".onnx_data")):
+        return (f"onnx {base[: -len('.data')]}",)
+    return ()
+
+
 def step_of(name: str) -> float | None:
     """The training step in a name: ``step_4200``, ``epoch=3-step=4000.ckpt``, ``ckpt-10k``."""
     name = _DATE.sub("", name)
     if shard(name):
         return None
     for position, pattern in enumerate(_STEPS):
-        if position >= 3 and epoch_of(name) is not None:
+        if position >= 5 and epoch_of(name) is not None:
             return None  # a bare number beside an epoch is that epoch
         found = pattern.search(name)
         if found:

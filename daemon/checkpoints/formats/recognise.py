@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -273,3 +275,35 @@ def _number(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def family(path: str, leads_far: Callable[[str], bool] | None = None) -> Iterator[Part]:
+    """The files beside a checkpoint file that belong to it, see :func:`.names.in_family`. Raises nothing.
+
+    A folder is listed once for all of its checkpoints, as long as it is as it was: listing it for each of
+    ten thousand would cost their number squared.
+    """
+    folder, _, name = path.rpartition("/")
+    folder = folder or "/"
+    try:
+        there = _families(folder, os.stat(folder).st_mtime_ns)
+    except OSError:
+        return
+    for base in there.get(names.family_of(name) or "", ()):
+        member = f"{folder.rstrip('/')}/{base}"
+        try:
+            near = leads_far is None or not (os.path.islink(member) and leads_far(member))
+            yield Part(base, member, os.stat(member, follow_symlinks=near))
+        except OSError:
+            continue  # deleted meanwhile
+
+
+@functools.lru_cache(maxsize=16)
+def _families(folder: str, _mtime_ns: int) -> Mapping[str, Sequence[str]]:
+    """Checkpoint -> its other files, by :func:`.names.member_of`."""
+    found: dict[str, list[str]] = {}
+    with os.scandir(folder) as entries:
+        for entry in itertools.islice(entries, MOST_FILES):
+            for key in names.member_of(entry.name):
+                found.setdefault(key, []).append(entry.name)
+    return {key: sorted(several) for key, several in found.items()}

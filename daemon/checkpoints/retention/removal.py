@@ -182,7 +182,8 @@ def _family(path: str) -> list[str]:
     beside = [base + end for end in _BESIDE if os.path.lexists(f"{path}{end}")]
     stem = names.index_stem(path)
     if stem is None:
-        return [base, *beside]
+        own = os.listdir(home) if names.has_family(path) else ()
+        return [base, *beside, *sorted(name for name in own if names.in_family(path, name))]
     try:
         with BoundedFile(path) as peek:
             listed = {str(name) for name in safetensors.shard_map(peek)}

@@ -39,16 +39,13 @@ def roster(path: str) -> list[str]:
 
 def _files(path: str) -> Iterator[str]:
     """Names of the files of a checkpoint that has several."""
-    stem = names.index_stem(path)
     if os.path.isdir(path):
         for part in recognise.parts(path):
             if not names.is_leftover(part.base):
                 yield part.name
-    elif stem is not None:
-        folder, _, base = stem.rpartition("/")
-        for part in recognise.parts(folder or "/", deepest=0):
-            if part.base.startswith(base) and names.shard(part.base) is not None:
-                yield part.base
+    elif names.has_family(path):
+        for part in recognise.family(path):
+            yield part.base
 
 
 def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:

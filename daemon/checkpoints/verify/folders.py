@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -9,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from ..formats import names, recognise, safetensors, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.recognise import Format, Part
-from . import layouts
+from . import described, layouts, roster, stale
 from .layouts import dangling_latest as dangling_latest
-from .verdicts import CheckFile, FolderVerdict, check_named_file, first_gap, worst
+from .verdicts import CheckFile, FileVerdict, FolderVerdict, check_named_file, first_gap, worst
 from .verdicts import State as State
 
 _NUMBERED = re.compile(r"^(?P<head>.*?(?:rank|rng_state|random_states)[-_]?)(?P<n>\d+)(?P<end>.*)$")
@@ -25,25 +26,40 @@ def check_folder(
     """Check a checkpoint folder. OSError only where the folder itself cannot be read."""
     if not files:
         return FolderVerdict("incomplete", "a folder without files")
-    found = [_leftovers(files), _numbering(files)]
+    around = roster.beside(path)
+    found = [_leftovers(files), _numbering(files), roster.missing(files, around)]
     if kind == "dcp":
         found.append(layouts.distributed(path, files))
     elif kind == "deepspeed":
         found.append(layouts.deepspeed(path, files, check_file))
     elif kind == "hf":
-        found.append(layouts.trainer(path, files))
+        found.append(layouts.trainer(path, files, around))
     else:
         found.append(layouts.megatron(path, files, check_file))
-    if kind not in _LISTED and not any(names.is_weights(p.base) for p in files):
-        found.append(FolderVerdict("unverifiable", "it has no file of a known format"))
+    if kind not in _LISTED:
+        several = described.check(path, files)
+        if several is not None:
+            found.append(several)
+        elif not any(names.is_weights(p.base) for p in files):
+            found.append(FolderVerdict("unverifiable", "it has no file of a known format"))
     indexed: set[str] = set()
     for part in files:
         if part.base.endswith(names.INDEXES):
             folder = os.path.dirname(part.path)
             found.append(check_index(folder, part.base, check_file))
             indexed |= {f"{folder}/{s}" for s in _shards_of(part.path)}
-    found += _each(files, indexed, check_file)
+    told = _each(files, indexed, check_file)
+    found += [_of_part(name, verdict) for name, verdict in told.items()]
+    found.append(stale.check(files, told, around, check_file))
     return worst(found)
+
+
+def _of_part(name: str, verdict: FileVerdict) -> FolderVerdict:
+    """The verdict on one part. Only what is more than a companion tells the step: the random states of
+    Accelerate have a count of their own."""
+    if names.COMPANIONS.match(name.rpartition("/")[2]):
+        return FolderVerdict(verdict.state, "" if verdict.state == "ok" else verdict.detail)
+    return FolderVerdict(verdict.state, verdict.detail, verdict.progress)
 
 
 def check_index(folder: str, index: str, check_file: CheckFile) -> FolderVerdict:
@@ -98,20 +114,50 @@ def _shards_of(index: str) -> Iterable[str]:
         return ()
 
 
-def _each(files: Sequence[Part], indexed: set[str], check_file: CheckFile) -> list[FolderVerdict]:
-    """Check every file with tensors, except the shards that were checked with their index."""
-    found = []
+def _each(
+    files: Sequence[Part], indexed: set[str], check_file: CheckFile
+) -> dict[str, FileVerdict]:
+    """By name, the verdict on every file that holds state, except on the shards that were checked with
+    their index. What it holds its first bytes say, not its name."""
+    found = {}
     for part in files:
         if names.is_leftover(part.base) or part.path in indexed or part.base.endswith(".distcp"):
             continue
-        if not names.is_weights(part.base) and not part.base.endswith(".bin"):
+        if not roster.is_state(part.base) or part.base.endswith(names.INDEXES):
             continue
-        verdict = check_named_file(part.path, part.name, check_file)
+        if names.TENSORFLOW_DATA.match(part.base):
+            continue  # its index says how long it is
+        if part.base.endswith(".json"):
+            verdict = _json(part)
+        else:
+            verdict = check_named_file(part.path, part.name, check_file)
         plain = verdict.state == "unverifiable" and verdict.format != "torch"
         if plain and not names.is_weights(part.base):
             continue  # some other .bin beside the model
-        found.append(FolderVerdict(verdict.state, verdict.detail, verdict.progress))
+        found[part.name] = verdict
     return found
+
+
+_LONGEST_JSON = 1 << 20
+
+
+def _json(part: Part) -> FileVerdict:
+    """A JSON file that is empty, zeroes, or ends in the middle."""
+    if part.base == "trainer_state.json":
+        return FileVerdict("ok")  # it has a check of its own
+    try:
+        with BoundedFile(part.path) as peek:
+            size = peek.size
+            tail = peek.read_up_to(max(0, size - 64), 64).rstrip()
+            if size <= _LONGEST_JSON:
+                json.loads(peek.read_at(0, size))
+    except (OSError, FileTooShort) as error:
+        return FileVerdict("unverifiable", f"{part.name} cannot be read: {error}")
+    except (ValueError, RecursionError):
+        return FileVerdict("corrupt", f"{part.name} is no whole JSON: damaged or cut off")
+    if not tail:
+        return FileVerdict("corrupt", f"{part.name} is empty")
+    return FileVerdict("ok")
 
 
 def _leftovers(files: Sequence[Part]) -> FolderVerdict:

@@ -12,7 +12,7 @@ from ..formats import distcp, names, pickle_walk, recognise, torch_zip
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.pickle_symbols import TooLong
 from ..formats.recognise import MOST_FILES, Part
-from . import unsafe_globals
+from . import roster, unsafe_globals
 from .verdicts import (
     CheckFile,
     FolderVerdict,
@@ -30,21 +30,32 @@ TRACKER = "latest_checkpointed_iteration.txt"
 MP_RANK = re.compile(r"^mp_rank_(\d{2}(?:_\d{3}){0,2})/")
 _GRID = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _DISTCP = re.compile(r"^__(?P<rank>\d+)_(?P<n>\d+)\.distcp$")
-_HOLDS_MODEL = re.compile(
-    r"^(?:model|adapter_model|pytorch_model).*\.(?:safetensors|bin|pt)$"
-    r"|\.distcp$|model_states\.pt$"
-)
+_HOLDS_MODEL = (".distcp", "model_states.pt", ".bin")
 
 
-def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
+def _holds_model(part: Part) -> bool:
+    """Whether a part of a trainer's folder can be the model: it holds tensors, and its name is not that of
+    another part."""
+    if names.COMPANIONS.match(part.base) or part.base.endswith((".pdopt", "optim_states.pt")):
+        return False
+    return names.is_weights(part.base) or part.base.endswith(_HOLDS_MODEL)
+
+
+def trainer(path: str, files: Sequence[Part], around: roster.Beside) -> FolderVerdict:
     """A folder of transformers.Trainer, which writes ``trainer_state.json`` last.
 
-    The Trainer names the folder by the step in that file.
+    The Trainer names the folder by the step in that file. A script that saves a model alone may use such names
+    too: then no save beside this one has that file either.
     """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
-    if not any(_HOLDS_MODEL.search(p.base) for p in files):
+    if not any(map(_holds_model, files)):
         return FolderVerdict("incomplete", "no model weights in it")
     if state is None:
+        others = (*around.before, *([around.after] if around.after else ()))
+        if others and not any(
+            _of_trainer(save.files) for save in (*others, roster.Save(path, tuple(files)))
+        ):
+            return FolderVerdict("ok", "no optimizer state in it")
         return _never_ended("trainer_state.json is missing")
     try:
         progress = recognise.trainer_state(state.path)
@@ -59,6 +70,10 @@ def trainer(path: str, files: Sequence[Part]) -> FolderVerdict:
     inside = any("/" in p.name for p in files)
     detail = "" if optimizer or inside else "no optimizer state in it"
     return FolderVerdict("ok", detail, progress)
+
+
+def _of_trainer(files: Sequence[Part]) -> bool:
+    return any(part.name in names.OF_TRAINER for part in files)
 
 
 def _never_ended(missing: str) -> FolderVerdict:

@@ -45,8 +45,13 @@ def describe(path: str, level: str = FINITE, progress: Told | None = None) -> di
         "parts": _parts(path, verdict),
         "digest": None,
     }
-    if level in READS and verdict.state == "ok":
-        found.update(_read(path, level, verdict.detail, progress))
+    if verdict.learned:
+        found["learned"] = True
+    if level in READS and verdict.state in ("ok", "unverifiable"):
+        read = _read(path, level, verdict.detail, progress)
+        # Of what nobody can judge the digest is taken, so that rot is noticed later.
+        judged = verdict.state == "ok" or read["state"] == "corrupt"
+        found.update(read if judged else {"digest": read["digest"]})
     return found
 
 

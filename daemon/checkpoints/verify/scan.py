@@ -59,13 +59,14 @@ class Scan:
         self.done = 0
         """Bytes read so far."""
         self._result: Scanned | None = None
-        self._many = os.path.isdir(path) or _is_index(path)
-        self._findings = Findings(many=self._many)
         self._members: list[Member] = []
+        self._many = os.path.isdir(path) or _is_index(path)
         try:
             self._members = members(path)
+            self._many = self._many or len(self._members) > 1
         except OSError as error:
             self._result = self._unread(f"its data cannot be read: {error.strerror or error}")
+        self._findings = Findings(many=self._many)
         self.total = sum(member.bytes for member in self._members)
         """Bytes to read."""
         self._beside: dict[str, dict[str, distcp.Rows]] = {}
@@ -170,7 +171,8 @@ def members(path: str) -> list[Member]:
     if _is_index(path):
         found = _shards(path)
     elif not os.path.isdir(path):
-        return [Member(os.path.basename(path), path, os.stat(path).st_size)]
+        found = [Member(os.path.basename(path), path, os.stat(path).st_size)]
+        found += [Member(p.base, p.path, p.bytes) for p in recognise.family(path)]
     else:
         found = [
             Member(part.name, part.path, part.bytes)

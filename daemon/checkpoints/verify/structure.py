@@ -11,13 +11,14 @@ structure, or no permission.
 from __future__ import annotations
 
 import os
+import zlib
 from dataclasses import dataclass, replace
 
 from ..formats import (
     hdf5,
     names,
     npy,
-    pickle_walk,
+    readers,
     recognise,
     safetensors,
     sidecars,
@@ -26,7 +27,9 @@ from ..formats import (
     torch_zip,
 )
 from ..formats.bounded_file import BoundedFile, FileTooShort
+from ..formats.own_step import own_step_of
 from ..formats.pickle_symbols import Tensor
+from ..formats.readers import pickle_stream
 from ..formats.recognise import UNTOLD, Format, Progress
 from . import composition, folders, unsafe_globals
 from .verdicts import FileVerdict, State, combined_progress
@@ -51,6 +54,8 @@ class CheckpointVerdict:
     progress: Progress = UNTOLD
     parts: tuple[str, ...] | None = None
     """See :func:`.composition.roster`; ``None`` where this check did not find them out."""
+    learned: bool = False
+    """See :class:`.verdicts.FolderVerdict`."""
 
 
 def check(path: str) -> CheckpointVerdict:
@@ -125,10 +130,15 @@ def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: s
         return FileVerdict("ok", "", "safetensors", tensors=safetensors.names(peek))
     if kind == "pickle":
         return _plain_pickle(peek, guess)
+    known = readers.find(peek, path)
+    if known is not None:
+        return _of_reader(peek, path, *known)
+    if kind == "other" and peek.read_up_to(0, 1) == b"\x78" and path.endswith(_PICKLES):
+        return _packed_pickle(peek)
     if kind == "hdf5":
         hdf5.check(peek)
         return FileVerdict("ok", progress=hdf5.told_by(peek))
-    if path.endswith((".pt", ".pth", ".ckpt")):
+    if path.endswith((".pt", ".pth", ".pt2", ".ckpt")):
         head = peek.read_up_to(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
         return FileVerdict("corrupt", f"not a torch file: it {what}", guess)
@@ -144,6 +154,8 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
             return FileVerdict("ok", detail, progress=told)
         if path.endswith(names.WEIGHTS):
             return FileVerdict("corrupt", "a zip archive without data.pkl", "torch")
+        if (inside := _nested(peek, archive)) is not None:
+            return replace(inside, detail="; ".join(t for t in (detail, inside.detail) if t))
         detail = "a whole zip archive, but not a known checkpoint format"
         return FileVerdict("unverifiable", detail)
     kind: Format = "lightning" if archive.lightning else "torch"
@@ -155,7 +167,56 @@ def _zip(peek: BoundedFile, path: str) -> FileVerdict:
     if danger:
         return FileVerdict("unverifiable", danger, kind, told)
     listed = _listed(archive.walk.root)
-    return FileVerdict("ok", detail, kind, told, listed, archive.walk.counters, _parts(found))
+    own_step = None if found is None else own_step_of(found)
+    return FileVerdict(
+        "ok", detail, kind, told, listed, archive.walk.counters, _parts(found), own_step
+    )
+
+
+_TORCH_INSIDE = (".pth", ".pt", ".ckpt")
+
+
+def _nested(peek: BoundedFile, archive: torch_zip.Archive) -> FileVerdict | None:
+    """An archive with files of torch in it (Stable-Baselines, torch.export); ``None`` for another."""
+    held = [r for r in archive.records if r.name.endswith(_TORCH_INSIDE)]
+    if not held and not any(r.name.endswith("archive_format") for r in archive.records):
+        return None
+    for record in held:
+        if record.method == 0 and record.bytes:
+            window = peek.window(torch_zip.data_start(peek, record), record.bytes)
+            if window.read_up_to(0, 4) == torch_zip.LOCAL_MAGIC:
+                torch_zip.read(window)
+    return FileVerdict("ok")
+
+
+def _of_reader(peek: BoundedFile, path: str, called: str, read: readers.Reader) -> FileVerdict:
+    """A file of another library than torch."""
+    found = read(peek, path)
+    if called == "tar":
+        inside = _archived(peek)
+        if inside is not None:
+            return inside
+    detail = "; ".join((f"{called}: {found.notes[0]}", *found.notes[1:])) if found.notes else called
+    listed = composition.of_tensors(found.tensors)
+    return FileVerdict("ok", detail, progress=found.progress, parts=listed)
+
+
+def _archived(peek: BoundedFile) -> FileVerdict | None:
+    """Check the files of torch in a tar; a verdict only for one without any."""
+    from ..formats.readers import tar
+
+    held = 0
+    for one in tar.members(peek):
+        if one.bytes and one.name.endswith((*_TORCH_INSIDE, ".safetensors")):
+            window = peek.window(one.start, one.bytes)
+            held += 1
+            if window.read_up_to(0, 4) == torch_zip.LOCAL_MAGIC:
+                torch_zip.read(window)
+            elif one.name.endswith(".safetensors"):
+                safetensors.names(window)
+    if held:
+        return None
+    return FileVerdict("unverifiable", "a whole tar archive, but no file of torch in it")
 
 
 def _inside(peek: BoundedFile, archive: torch_zip.Archive, path: str) -> Progress:
@@ -207,20 +268,48 @@ def _legacy(peek: BoundedFile) -> FileVerdict:
         return FileVerdict("unverifiable", str(error), "torch")
     told = torch_tensors.progress_of(found)
     state: State = "unverifiable" if danger else "ok"
-    return FileVerdict(state, danger, "torch", told, parts=_parts(found))
+    return FileVerdict(
+        state, danger, "torch", told, parts=_parts(found), own_step=own_step_of(found)
+    )
 
 
 def _plain_pickle(peek: BoundedFile, guess: Format) -> FileVerdict:
+    """A pickle is whole where its opcodes lead to its end; what it would build, nobody tries."""
     if peek.read_at(peek.size - 1, 1) != b".":
         raise torch_zip.Malformed("the pickle does not end with STOP: the file is cut off")
-    danger = ""
-    if peek.size <= pickle_walk.WALK_LIMIT:
-        try:
-            danger = unsafe_globals.remark(pickle_walk.walk(peek.read_at(0, peek.size)).globals)
-        except ValueError as error:
-            raise torch_zip.Malformed(str(error)) from None
-    more = danger or "nothing else can be checked"
-    return FileVerdict("unverifiable", f"a plain pickle with its end in place: {more}", guess)
+    try:
+        imports = pickle_stream.follow(peek)
+    except safetensors.TooLong as error:
+        return FileVerdict("unverifiable", f"a plain pickle with its end in place: {error}", guess)
+    if danger := unsafe_globals.remark(imports):
+        said = f"a plain pickle with its end in place: {danger}"
+        return FileVerdict("unverifiable", said, guess)
+    return FileVerdict("ok", "a plain pickle: no checksums in it", guess)
+
+
+_PICKLES = (".pkl", ".pickle", ".joblib")
+_UNPACKED = 64 << 20
+"""Bytes of a compressed file that is unpacked to see whether it is whole; zlib has a checksum."""
+
+
+def _packed_pickle(peek: BoundedFile) -> FileVerdict:
+    """What joblib compresses with zlib."""
+    if peek.size > _UNPACKED:
+        return FileVerdict("unverifiable", "a pickle compressed by zlib, too long to unpack")
+    stream = zlib.decompressobj()
+    try:
+        for at in range(0, peek.size, 1 << 20):
+            data = peek.read_up_to(at, 1 << 20)
+            while data:
+                stream.decompress(data, 1 << 20)
+                data = stream.unconsumed_tail
+    except zlib.error as error:
+        raise torch_zip.Malformed(f"its compression is damaged: {error}") from None
+    if not stream.eof:
+        raise torch_zip.Malformed("the file is cut off: its compression has no end")
+    return FileVerdict(
+        "unverifiable", "a pickle compressed by zlib, whole by its checksum: not followed"
+    )
 
 
 def _check_index(path: str) -> CheckpointVerdict:
@@ -249,6 +338,7 @@ def _check_folder(path: str) -> CheckpointVerdict:
         len(files),
         kind_format,
         _joined(path, found.progress),
+        learned=found.learned,
     )
 
 

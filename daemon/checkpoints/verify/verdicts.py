@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..formats.own_step import OwnStep as OwnStep
 from ..formats.recognise import MOST_FILES, UNTOLD, Format, Progress
 
 State = Literal["ok", "corrupt", "incomplete", "unverifiable"]
@@ -24,6 +25,8 @@ class FileVerdict:
     counters: dict[str, float] | None = None
     parts: tuple[str, ...] | None = None
     """Parts of a single file, see :func:`.composition.roster`; ``None`` where not looked for."""
+    own_step: OwnStep | None = None
+    """The step that the file tells of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class FolderVerdict:
     files: int = 0
     ended: bool = True
     """False where the file is missing that the trainer writes last."""
+    learned: bool = False
+    """Only the saves before say that something is missing, and no save after this one does yet."""
 
 
 CheckFile = Callable[[str], FileVerdict]
@@ -58,7 +63,9 @@ def worst(found: Sequence[FolderVerdict]) -> FolderVerdict:
         (v.detail for v in found if v.state == state and v.ended == ended and v.detail), ""
     )
     progress = combined_progress([v.progress for v in found])
-    return FolderVerdict(state, detail, progress, ended=ended)
+    said = [v for v in found if v.state == state and v.ended == ended]
+    learned = state != "ok" and all(v.learned for v in said)
+    return FolderVerdict(state, detail, progress, ended=ended, learned=learned)
 
 
 def combined_progress(told: Sequence[Progress]) -> Progress:

@@ -75,6 +75,7 @@ def test_the_shape_of_the_contract() -> None:
         },
         "metrics_origin": "checkpoint",
         "parts": [],
+        "part_of": None,
         "durability": None,
         "digest": "xxh3:00",
     }

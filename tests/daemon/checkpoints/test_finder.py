@@ -10,6 +10,7 @@ import pytest
 
 from middlewatch.daemon.checkpoints import finder
 from middlewatch.daemon.checkpoints.finder import CheckpointFinder
+from middlewatch.daemon.checkpoints.followed import fingerprint_of
 from middlewatch.daemon.config.save_folder import SaveFolder
 from middlewatch.daemon.sources.far_scan import FolderSearch
 
@@ -214,3 +215,22 @@ def test_the_folder_of_a_job_with_a_number_is_no_checkpoint(tmp_path: Path) -> N
     touch(tmp_path / "123456/checkpoints/last.ckpt")
     touch(tmp_path / "20000/model.pt")
     assert found(CheckpointFinder([str(tmp_path)])) == {"last.ckpt": None, "20000": "folder"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        ("adapter-50", ("adapter_config.json", "adapter_model.safetensors")),
+        ("german/v2", ("adapter_config.json", "adapter_model.safetensors", "README.md")),
+        ("model-best", ("meta.json", "config.cfg", "vocab/strings.json", "textcat/model")),
+    ],
+)
+def test_a_folder_is_a_model_by_what_lies_in_it(
+    tmp_path: Path, folder: str, files: tuple[str, ...]
+) -> None:
+    for name in files:
+        (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / name).write_bytes(b"x")
+    found = CheckpointFinder([str(tmp_path)]).scan_all()
+    assert list(found) == [str(tmp_path / folder)]
+    assert fingerprint_of(found[str(tmp_path / folder)]).weights

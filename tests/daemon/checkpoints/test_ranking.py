@@ -164,3 +164,11 @@ milestone_every_steps = 1000
     assert RankingRules.of(load.parse("", "")) == RankingRules()
     with pytest.raises(ConfigError, match="best_mode"):
         load.parse('[checkpoints]\nbest_mode = "most"\n', "x")
+
+
+def test_a_copy_under_a_moving_name_is_not_the_best_one() -> None:
+    """Lightning's ``last.ckpt`` is the best one only until the next save."""
+    saves = [saved(4, name=name, eval_loss=1.0) for name in ("step={}.ckpt", "last.ckpt")]
+    assert best_of(saves, RankingRules()).path == saves[0].path
+    alone = saves[1:]
+    assert best_of(alone, RankingRules()).path == alone[0].path

@@ -508,6 +508,35 @@ def test_a_folder_whose_save_never_ends_is_incomplete(out: Path, watch: Watch) -
     assert watch.look(FOLDER_PATIENCE_S) == [(folder.name, "incomplete")]
 
 
+@pytest.mark.parametrize("end", ["the next save has less too", "the next has all", "killed"])
+def test_what_only_the_saves_before_have_is_waited_for(out: Path, watch: Watch, end: str) -> None:
+    def save(step: int, *parts: str) -> str:
+        folder = out / f"save_{step}"
+        folder.mkdir(parents=True)
+        for part in parts:
+            (folder / f"{part}.safetensors").write_bytes(tensors(1000 + step))
+        return folder.name
+
+    save(100, "model", "optimizer")
+    save(200, "model", "optimizer")
+    watch.look()
+    fewer = save(300, "model")
+    watch.look(2)
+    watch.look(4)
+    assert watch.look(2 * FOLDER_PATIENCE_S) == []
+    assert watch.states[fewer] == "pending"
+    if end == "killed":
+        watch.source.writer_gone = True
+    else:
+        save(400, "model", *(["optimizer"] if end == "the next has all" else []))
+    for _ in range(40):
+        watch.look(FOLDER_PATIENCE_S)
+        if watch.states[fewer] != "pending":
+            break
+    less = end == "the next save has less too"
+    assert watch.states[fewer] == ("ok" if less else "incomplete")
+
+
 def test_a_folder_of_pictures_is_no_checkpoint(out: Path, watch: Watch) -> None:
     (out / "step_100" / "samples").mkdir(parents=True)
     (out / "step_100" / "samples" / "a.png").write_bytes(b"picture")
