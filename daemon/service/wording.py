@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ..box import money
 from middlewatch.sentinels.kit import Severity
 
+from ..box import money
 from ..judge.incidents import Change
 from ..report import messages
 from ..system.bounded import bounded
