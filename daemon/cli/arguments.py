@@ -289,13 +289,10 @@ def _shows(add: Add) -> None:
         "--after", default="3m", metavar="TIME", help="silence after which it is told (default: 3m)"
     )
     sub.add_argument(
-        "--ssh", default="ssh", metavar="CMD", help="how ssh is started, like 'ssh -p 2222'"
-    )
-    sub.add_argument(
         "--command",
-        default="middlewatch",
+        default="",
         metavar="PATH",
-        help="middlewatch on the box, where a login without a terminal does not find it",
+        help="middlewatch on the box, where it is neither in PATH nor where `deploy` puts it",
     )
     json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")

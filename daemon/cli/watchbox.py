@@ -9,21 +9,25 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import secrets
 import shlex
 import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..config.phones import all_urls
+from ..config.schema import Config
 from ..config.secrets import mask
 from ..config.times import zone_of
-from ..report import box_words
+from ..remote.connection import check_name, script_for, ssh_words
+from ..report import box_words, http_trace
 from ..report.box_words import BoxAnswer
+from ..report.deliveries import words_of
 from ..report.messages import Message
-from ..report.outbox import Outbox
-from ..system.clock import Clock, SystemClock, epoch
+from ..report.routes import Target, fits, targets
+from ..report.sending import send
+from ..system.clock import Clock, SystemClock, epoch, iso
 from ..system.errors import ConfigError, UsageError
 from ..text.moments import local
 from . import console
@@ -31,12 +35,10 @@ from .context import configuration, state
 from .phone import ADD
 from .silence import seconds
 
-LEAST_S, CONNECT_S, ANSWER_S = 5.0, 10, 30.0
-"""Seconds between two looks at least, for a connection, and for the whole answer. Our choice: a box that
-swaps takes 20 s to start a Python."""
-PUMP_S = 0.2
-"""Seconds between two looks at what was sent, while something is."""
-_NOT_FOUND, _SSH_FAILED, _NO_DAEMON, _USAGE = 127, 255, 3, 2
+LEAST_S, ANSWER_S, SEND_S = 5.0, 30.0, 30.0
+"""Seconds between two looks at least, for an answer, and for a push to one URL. Our choice: a box that swaps
+takes 20 s to start a Python."""
+_NOT_FOUND, _SSH_FAILED, _NO_DAEMON = 127, 255, 3
 
 
 class NoAnswer(Exception):
@@ -45,46 +47,37 @@ class NoAnswer(Exception):
 
 @dataclass(slots=True)
 class Far:
-    """A box that ssh reaches."""
+    """A box that ssh reaches. ``program``: where middlewatch is on it; empty: it is looked for."""
 
     host: str
-    ssh: Sequence[str] = ("ssh",)
-    program: str = "middlewatch"
+    program: str = ""
 
     def ask(self, *words: str, fine: Sequence[int] = (0, 1)) -> Any:
-        """What a command of middlewatch there prints as JSON; ``None`` with status 2. Raises NoAnswer."""
-        # Nobody is there to type a password. A connection that hangs is ended by ssh itself.
-        options = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}"]
-        options += ["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]
-        argv = [*self.ssh, *options, "--", self.host, shlex.join([self.program, *words, "--json"])]
+        """What a command of middlewatch there prints as JSON. Raises NoAnswer."""
+        script = script_for([*words, "--json"], self.program)
+        argv = [*ssh_words(), "-T", check_name(self.host), f"exec sh -c {shlex.quote(script)}"]
         try:
             done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER_S, check=False
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=ANSWER_S,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
             )
         except subprocess.TimeoutExpired:
             raise NoAnswer(f"no answer within {ANSWER_S:.0f} s") from None
         except OSError as error:
             raise UsageError(
-                f"{self.ssh[0]} cannot be started: {error.strerror or error}"
+                f"{argv[0]} cannot be started: {error.strerror or error}", "install an ssh client"
             ) from error
-        said = done.stderr.decode("utf-8", "replace").strip().split("\n")
-        if done.returncode == _USAGE:
-            return None
         if done.returncode not in fine:
-            raise NoAnswer(self._why(done.returncode, said))
+            said = done.stderr.decode("utf-8", "replace").strip().split("\n")
+            raise NoAnswer(_why(done.returncode, said))
         try:
             return json.loads(done.stdout)
         except ValueError:
             raise NoAnswer("what it answers is no JSON") from None
-
-    def _why(self, status: int, said: Sequence[str]) -> str:
-        if status == _SSH_FAILED:
-            return f"ssh: {said[-1] or 'no connection'}"
-        if status == _NOT_FOUND:
-            return f"{self.program} is not found there: name its path with --command"
-        if status == _NO_DAEMON:
-            return f"the box answers, its daemon does not: {said[0]}"
-        return f"status {status}: {said[-1]}"
 
     def look(self, now: float) -> BoxAnswer:
         """The runs that the daemon there watches, in its own words. Raises NoAnswer."""
@@ -101,6 +94,16 @@ class Far:
             return [one for one in known if epoch(one["opened_at"]) >= since]
         except (NoAnswer, KeyError, TypeError, ValueError):
             return []
+
+
+def _why(status: int, said: Sequence[str]) -> str:
+    if status == _SSH_FAILED or status < 0:
+        return f"ssh: {said[-1] or 'no connection'}"
+    if status == _NOT_FOUND:
+        return "middlewatch is not found there: name its path with --command"
+    if status == _NO_DAEMON:
+        return f"the box answers, its daemon does not: {said[0]}"
+    return f"status {status}: {said[-1]}"
 
 
 @dataclass(slots=True)
@@ -139,10 +142,57 @@ class Watch:
         )
 
 
+class Calls:
+    """Pushes that are to be sent from here, to the URLs and by the routes of this machine.
+
+    They are sent by this process: a person waits in front of it, and it runs on a Mac as well. What no
+    service took is tried again at the next look.
+    """
+
+    def __init__(self, urls: Sequence[str], config: Config) -> None:
+        self._targets, self._config = targets(urls), config
+        self._zone = zone_of(config.alerts.zone)
+        self._waiting: list[tuple[Message, float, set[str]]] = []
+        """Each message, when it was made, and who has it."""
+        http_trace.install()
+
+    def add(self, message: Message, now: float) -> None:
+        """Send this as well."""
+        self._waiting.append((message, now, set()))
+
+    def send(self) -> list[str]:
+        """Send what waits; why a URL did not take it, in its own words."""
+        failed, ladder = [], self._config.alerts.mode == "ladder"
+        for entry in list(self._waiting):
+            message, made_at, took = entry
+            rules = self._config.routes
+            wanted = [o for o in self._targets if fits(o, message, rules, made_at, self._zone)]
+            for one in wanted:
+                if one.mark in took or (ladder and took):
+                    continue
+                error = self._call(message, one)
+                if error:
+                    failed.append(f"{one.label}: {error}")
+                else:
+                    took.add(one.mark)
+            if (ladder and took) or all(one.mark in took for one in wanted):
+                self._waiting.remove(entry)
+        return failed
+
+    def _call(self, message: Message, target: Target) -> str:
+        """Push to one URL; the error, or nothing."""
+        job = words_of(message, self._config.alerts)
+        job |= {"id": target.mark, "url": target.url, "label": target.label}
+        found: list[str] = []
+        # In a thread, as a service may answer a byte a second.
+        thread = threading.Thread(target=lambda: found.append(send(job)["error"]), daemon=True)
+        thread.start()
+        thread.join(SEND_S)
+        return found[0] if found else f"it did not answer within {SEND_S:.0f} s"
+
+
 def watchbox(args: argparse.Namespace) -> int:
     """Ask a box again and again, until Ctrl-C. Raises UsageError, and ConfigError when nobody can be told."""
-    if args.host.startswith("-"):
-        raise UsageError(f"{args.host!r} is no host", "write it as for ssh: user@host")
     every_s, after_s = seconds(args.every), seconds(args.after)
     if every_s < LEAST_S or after_s < every_s:
         raise UsageError(
@@ -155,54 +205,39 @@ def watchbox(args: argparse.Namespace) -> int:
         raise ConfigError(
             "no alert URL is set on this machine: nobody could be told", f"add one: {ADD}"
         )
-    far = Far(args.host, shlex.split(args.ssh), args.command)
+    far = Far(check_name(args.host), args.command)
     try:
         first = far.look(clock.now())
     except NoAnswer as error:
         raise UsageError(
             f"{args.host} does not answer: {mask(str(error))}",
-            f"try by hand: {args.ssh} {args.host} {args.command} status",
+            f"try by hand: ssh {shlex.quote(args.host)} middlewatch status",
         ) from error
-    outbox = Outbox(
-        urls,
-        config.alerts,
-        lambda queued: None,
-        new_id=lambda: secrets.token_hex(8),
-        rules=config.routes,
-        zone=zone_of(config.alerts.zone),
-    )
-    here = config.alerts.host or os.uname().nodename
+    calls, here = Calls(urls, config), config.alerts.host or os.uname().nodename
     watch = Watch(far, here, after_s, first, clock.monotonic())
-    _say(args, watch, clock.now(), "")
-    try:
-        while True:
-            _pump(outbox, clock, every_s)
-            message = watch.look(clock)
-            if message is not None:
-                outbox.push(message, clock.now(), clock.monotonic())
-            _say(args, watch, clock.now(), message.title if message else "")
-    finally:
-        outbox.close()
+    _say(args, watch, clock.now(), "", [])
+    while True:
+        clock.sleep(every_s)
+        message = watch.look(clock)
+        if message is not None:
+            calls.add(message, clock.now())
+        failed = calls.send()
+        _say(args, watch, clock.now(), message.title if message else "", failed)
 
 
-def _pump(outbox: Outbox, clock: Clock, wait_s: float) -> None:
-    """Wait until the next look, and send meanwhile."""
-    until = clock.monotonic() + wait_s
-    while (left := until - clock.monotonic()) > 0:
-        outbox.pump(clock.now(), clock.monotonic())
-        clock.sleep(min(left, PUMP_S if outbox.busy() else 1.0))
-
-
-def _say(args: argparse.Namespace, watch: Watch, now: float, told: str) -> None:
+def _say(
+    args: argparse.Namespace, watch: Watch, now: float, told: str, failed: Sequence[str]
+) -> None:
     """One line for each look."""
     runs = {run: {"state": known[0], "step": known[1]} for run, known in watch.last.runs.items()}
     if args.json:
-        console.as_json(
-            {"host": watch.far.host, "at": now, "why": watch.why, "runs": runs, "pushed": told}
-        )
+        facts = {"host": watch.far.host, "at": iso(now), "why": watch.why, "runs": runs}
+        console.as_json(facts | {"pushed": told, "failed": list(failed)})
         return
     some = ", ".join(f"{run} {known['state']}" for run, known in runs.items()) or "no run"
     answer = f"no answer: {watch.why}" if watch.why else f"answers: {some}"
     console.say(f"{local(now, now)}  {watch.far.host}  {answer}")
     if told:
-        console.say(f"pushed: {told}")
+        console.say(f"push: {told}")
+    for error in failed:
+        console.complain(f"not pushed, tried again at the next look: {error}")

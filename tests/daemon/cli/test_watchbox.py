@@ -19,8 +19,10 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.cli.watchbox import Far, NoAnswer, Watch
+from middlewatch.daemon.cli.watchbox import Calls, Far, NoAnswer, Watch
+from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.report.box_words import BoxAnswer
+from middlewatch.daemon.report.messages import Message
 from middlewatch.daemon.system.clock import Clock
 from middlewatch.daemon.system.errors import UsageError
 
@@ -75,13 +77,16 @@ class Sshd:
 
 
 @pytest.fixture
-def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+def sshd(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Sshd]:
     for tool in ("ssh", "ssh-keygen"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
     if SSHD is None:
         pytest.skip("sshd is not installed")
     made = Sshd(tmp_path_factory.mktemp("sshd"))
+    monkeypatch.setenv("RSYNC_RSH", shlex.join(made.ssh))
     yield made
     made.stop()
 
@@ -112,7 +117,7 @@ def test_a_box_that_falls_silent_is_told_once_and_once_when_it_is_back(
     config.chmod(0o600)
     host = f"{getpass.getuser()}@127.0.0.1"
     command = [*PROGRAM, "watchbox", host, "--every", "5s", "--after", "5s", "--json"]
-    command += ["--ssh", shlex.join(sshd.ssh), "--command", str(far_box)]
+    command += ["--command", str(far_box)]
     command += ["--config", str(config), "--state-dir", str(tmp_path / "near")]
     watch = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -143,21 +148,26 @@ def test_a_box_that_falls_silent_is_told_once_and_once_when_it_is_back(
     assert "No trouble was found since." in back["message"]
 
 
-def test_why_there_is_no_answer(sshd: Sshd, far_box: Path) -> None:
+def test_why_there_is_no_answer(sshd: Sshd, far_box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = f"{getpass.getuser()}@127.0.0.1"
-    assert wait(lambda: _looks(Far(host, sshd.ssh, str(far_box)))).runs == {}
+    assert wait(lambda: _looks(Far(host, str(far_box)))).runs == {}
+    subprocess.run(["cp", far_box, far_box.with_name("silent")], check=True)
+    far_box.with_name("silent").write_text("#!/bin/sh\nexit 127\n")
     with pytest.raises(NoAnswer, match="name its path with --command"):
-        Far(host, sshd.ssh, "/nowhere/middlewatch").look(0.0)
+        Far(host, str(far_box.with_name("silent"))).look(0.0)
     subprocess.run([far_box, "stop"], check=True, capture_output=True, timeout=PATIENCE_S)
     with pytest.raises(NoAnswer, match="the box answers, its daemon does not"):
-        Far(host, sshd.ssh, str(far_box)).look(0.0)
+        Far(host, str(far_box)).look(0.0)
     with pytest.raises(NoAnswer, match="no JSON"):
-        Far(host, sshd.ssh, "true").look(0.0)
+        Far(host, shutil.which("true") or "true").look(0.0)
     sshd.stop()
     with pytest.raises(NoAnswer, match=r"ssh: .*refused"):
-        Far(host, sshd.ssh, str(far_box)).look(0.0)
+        Far(host, str(far_box)).look(0.0)
+    monkeypatch.setenv("RSYNC_RSH", "/nowhere/ssh")
     with pytest.raises(UsageError, match="cannot be started"):
-        Far(host, ["/nowhere/ssh"]).look(0.0)
+        Far(host).look(0.0)
+    with pytest.raises(UsageError, match="no name of a box"):
+        Far("-oProxyCommand=x").look(0.0)
 
 
 def _looks(far: Far) -> BoxAnswer | None:
@@ -226,3 +236,31 @@ def test_a_night_of_silence_is_one_push_and_its_end_one() -> None:
     assert "Run: new, running at step 1, new" in message.body
     assert "Found since: critical disk full (a1)" in message.body
     assert titles(watch, clock, 5) == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own imports
+def test_what_no_service_took_is_tried_again_and_nothing_twice() -> None:
+    first, second = Receiver(), Receiver()
+    try:
+        for mode, seen in (("ladder", [0, 1]), ("all", [1, 1])):
+            first.got.clear()
+            second.got.clear()
+            text = f'[alerts]\nmode = "{mode}"\n'
+            calls = Calls([first.url, second.url], parse(text, "c"))
+            first.status = second.status = 500
+            calls.add(Message("t", "b", "failure"), 1e9)
+            failed = calls.send()
+            assert [line.partition(":")[0] for line in failed] == ["url 1 (json", "url 2 (json"]
+            second.status = 200
+            assert len(calls.send()) == 1
+            first.status = 200
+            assert calls.send() == []
+            assert calls.send() == []
+            taken = [
+                [got for got in one.got if got.data["title"] == "t"] for one in (first, second)
+            ]
+            # The tries that failed came as well: two at the first, one at the second.
+            assert [len(taken[0]) - 2, len(taken[1]) - 1] == seen
+    finally:
+        first.close()
+        second.close()
