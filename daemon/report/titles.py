@@ -4,8 +4,8 @@ from __future__ import annotations
 
 LOCKED = 40
 """Characters of a title that a locked screen shows at least."""
-SAID = 12
-"""Of these, so many tell what happened at least: enough for `loss is NaN`. Our choice."""
+SAID = 10
+"""Of these, so many tell what happened at least: two words. Our choice."""
 HOST = 6
 """Characters of the name of a box that are told at least, where its name is cut. Our choice."""
 NAME = 14

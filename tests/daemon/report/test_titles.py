@@ -24,7 +24,7 @@ def test_a_locked_screen_says_what_happened(label: str, name: str, host: str) ->
 
 def test_a_long_name_of_a_box_is_cut_and_told_in_the_body() -> None:
     title = titled("CRITICAL", "gpt", "f81d4fae7dec", "loss is NaN since step 4210")
-    assert title == "[CRITICAL] gpt on f81d4fa…: loss is NaN since step 4210"
+    assert title == "[CRITICAL] gpt on f81d4fae7…: loss is NaN since step 4210"
 
 
 def test_the_ends_of_a_name_stay() -> None:
