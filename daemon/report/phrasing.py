@@ -14,7 +14,9 @@ from functools import lru_cache
 from middlewatch.sentinels.handbook import page
 
 from ..config.templates import filled
+from .channels import cut
 from .chinese import CLASSES, FIRST_STEPS, LABELS, SENTENCES
+from .messages import MAX_BODY
 from .titles import shortened
 
 LONGEST_TITLE = 250
@@ -98,7 +100,7 @@ def phrased(
             told_body = filled(own_body, fields).strip() or body
     if drill:
         told_title = f"[{LABELS['DRILL'] if chinese else 'DRILL'}] {told_title}"
-    return told_title[:LONGEST_TITLE], told_body
+    return told_title[:LONGEST_TITLE], cut(told_body, MAX_BODY)
 
 
 def _title(title: str, parts: Title | None, trouble: str) -> str:

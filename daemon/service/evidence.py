@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -135,7 +135,7 @@ class EvidenceFiles:
             },
             "versions": {
                 "middlewatch": __version__,
-                "python of middlewatch": platform.python_version(),
+                "python of middlewatch": ".".join(map(str, sys.version_info[:3])),
                 "kernel": os.uname().release,
                 "host": context.host,
             },

@@ -88,6 +88,11 @@ def test_templates() -> None:
     assert told(kept, "b", templates=templates) == (kept, "b")
 
 
+def test_a_template_makes_no_body_longer_than_a_body_may_be() -> None:
+    templates = ("", "{body}\n{body}\n{body}\n{body}")
+    assert len(told("[CRITICAL] run7 on box3: x", templates=templates)[1]) == 1000
+
+
 def test_a_template_keeps_braces_and_leaves_out_empty_lines() -> None:
     assert filled("{{x}} {run}\nproof {proof}\nend", {"run": "r", "proof": ""}) == "{x} r\nend"
     # A value with braces is no template.
