@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from ..config.secrets import mask_urls
 from . import attachments, channels, http_trace, phrasing, pings
+
+_LOADING = threading.Lock()
+"""Apprise 1.7 knows no service in a thread while another one loads its plugins."""
 
 
 def send(job: dict[str, Any]) -> dict[str, Any]:
@@ -35,11 +39,13 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
         asset = apprise.AppriseAsset(async_mode=False)
         # An older Apprise does not know every priority (Bark's highest): then the one below, or none.
         graded = [channels.graded(job["url"], kind) for kind in (job["kind"], "warning")]
-        for url in (*graded, job["url"]):
-            target = apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
-            if target is not None:
-                break
-        else:
+        with _LOADING:
+            made = (
+                apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
+                for url in (*graded, job["url"])
+            )
+            target = next((one for one in made if one is not None), None)
+        if target is None:
             return {"ok": False, "error": "not an Apprise URL"}
         box = apprise.Apprise(asset=asset)
         box.add(target)

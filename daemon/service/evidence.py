@@ -31,7 +31,7 @@ from .watched_run import WatchedRun
 KEPT = 64
 """Files that are kept, the newest: 6 MB at 100 kB each. Our choice."""
 A_MINUTE = 12
-"""Incidents of which evidence is taken in a minute; one takes some 20 ms. More at once have one cause, and
+"""Incidents of which evidence is taken in a minute; one takes some 5 ms. More at once have one cause, and
 their pushes come as one. Our choice."""
 LINES, SAMPLES, GPUS, PROCESSES = 200, 12, 16, 64
 """Newest lines of the log, samples of each source, GPUs and processes at most. Two minutes are kept in
