@@ -10,6 +10,7 @@ from typing import Any
 from ..config.phones import all_urls, own_urls, print_of, shown, tags_of, write_urls
 from ..config.schema import Config
 from ..config.secrets import mask_urls
+from ..report.deliveries import words_of
 from ..report.messages import TEST
 from ..report.notifier import notifier
 from ..report.routes import targets
@@ -218,8 +219,7 @@ def _test_push(config: Config, urls: tuple[str, ...]) -> list[dict[str, Any]]:
     """Push to every URL. Raises UsageError when the notifier does not answer."""
     clock = SystemClock()
     child = notifier()
-    told = {name: getattr(TEST, name) for name in ("title", "body", "kind")}
-    told |= {"proxy": config.alerts.proxy}
+    told = words_of(TEST, config.alerts)
     jobs = [told | {"id": t.mark, "url": t.url, "label": t.label} for t in targets(urls)]
     try:
         if not child.ask({"jobs": jobs}, clock.monotonic()):

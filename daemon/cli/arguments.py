@@ -262,6 +262,39 @@ def _shows(add: Add) -> None:
         "what", nargs="?", help="class, rule or incident id; default: all pages by topic"
     )
     json_option(sub)
+    sub = add(
+        "evidence",
+        "evidence:evidence",
+        "show what the run and the box looked like when an incident was pushed",
+        "middlewatch evidence 3fa2c1 --out 3fa2c1.tar.gz",
+    )
+    sub.add_argument("id", help="id of the incident, as `middlewatch incidents` shows it")
+    sub.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write it to FILE.txt, or to FILE.tar.gz with the picture of the loss and the facts",
+    )
+    json_option(sub)
+    sub = add(
+        "watchbox",
+        "watchbox:watchbox",
+        "from another machine: ask over ssh whether a box still answers, and push when it does not",
+        "middlewatch watchbox root@box3",
+    )
+    sub.add_argument("host", metavar="HOST", help="user@host, as for ssh")
+    sub.add_argument(
+        "--every", default="30s", metavar="TIME", help="time between two looks (default: 30s)"
+    )
+    sub.add_argument(
+        "--after", default="3m", metavar="TIME", help="silence after which it is told (default: 3m)"
+    )
+    sub.add_argument(
+        "--command",
+        default="",
+        metavar="PATH",
+        help="middlewatch on the box, where it is neither in PATH nor where `deploy` puts it",
+    )
+    json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
 

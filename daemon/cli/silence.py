@@ -39,9 +39,7 @@ def silence(args: argparse.Namespace) -> int:
         return 0
     if not args.duration:
         raise UsageError("for how long?", "add --for 30m, 2h or 1d")
-    match = _DURATION.fullmatch(args.duration.strip())
-    if not match:
-        raise UsageError(f"cannot read the time {args.duration!r}", "write it like 30m, 2h or 1d")
+    for_s = seconds(args.duration)
     if not (args.run or args.trouble or args.all):
         raise UsageError("a silence of what?", "name --run RUN or --class CLASS, or say --all")
     names = [row.name for row in CLASSES]
@@ -50,8 +48,7 @@ def silence(args: argparse.Namespace) -> int:
             f"there is no class {args.trouble!r}",
             meant(args.trouble, names) or "see middlewatch explain",
         )
-    seconds = float(match[1]) * _SECONDS[match[2]]
-    made = daemon.ask("silence", run=args.run, **{"class": args.trouble, "for_s": seconds})
+    made = daemon.ask("silence", run=args.run, **{"class": args.trouble, "for_s": for_s})
     if args.json:
         console.as_json(made)
     else:
@@ -59,6 +56,14 @@ def silence(args: argparse.Namespace) -> int:
         console.say(f"no push about {about} until {_until(made)}")
         console.say(f"  to end it before: middlewatch silence --cancel {made['id']}")
     return 0
+
+
+def seconds(text: str) -> float:
+    """Seconds of a time like ``30m``. Raises UsageError."""
+    match = _DURATION.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"cannot read the time {text!r}", "write it like 30m, 2h or 1d")
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _until(made: dict[str, str]) -> str:

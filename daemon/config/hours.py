@@ -1,4 +1,4 @@
-"""Checks of what the configuration says about hours, digests, routes and the heartbeat."""
+"""Checks of what the configuration says about hours, digests, routes, templates and the heartbeat."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import translate
 from typing import Any
 
-from . import times
+from . import templates, times
 from .phones import TAG
 from .schema import Config
 
@@ -40,6 +40,9 @@ def check_hours(config: Config) -> Iterator[tuple[str, str]]:
         yield "alerts.zone", problem
     if alerts.proxy and not _is_http(alerts.proxy, ("http", "https", "socks5", "socks5h")):
         yield "alerts.proxy", 'is no proxy; write it like "http://proxy:3128"'
+    for key in ("title", "body"):
+        if problem := templates.wrong(getattr(alerts, key)):
+            yield f"alerts.{key}", problem
     yield from _heartbeat(config)
     for tag, route in config.routes.items():
         if not TAG.fullmatch(tag):

@@ -35,6 +35,7 @@ def state_dir(given: str | None = None) -> Path:
 
 _OTHER_NAMES = (
     *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
+    "evidence",
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
 """What the state directory may hold without a store: these names are used elsewhere, too."""
@@ -52,6 +53,7 @@ class StateDir:
         self.reserve = root / "reserve"
         self.panes = root / "panes"
         self.alert_urls = root / "alert_urls"
+        self.evidence = root / "evidence"
 
     def take(self) -> list[str]:
         """Make the folder, for nobody else to open; sentences about what had to be changed.
@@ -79,6 +81,10 @@ class StateDir:
     def run(self, run_id: str) -> Path:
         """Folder of one run: status page, index, log, exit record."""
         return self.root / "runs" / run_id
+
+    def evidence_of(self, incident: str) -> Path:
+        """The facts of one incident, as they were when it was pushed."""
+        return self.evidence / f"{incident}.json"
 
     def status_page(self, run_id: str) -> Path:
         """The run's ``training_status.md``."""

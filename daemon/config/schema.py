@@ -48,6 +48,15 @@ class Alerts:
     findings are pushed at any hour."""
     zone: str = ""
     """Time zone of all hours in this file, like `"Europe/Berlin"`; empty: that of the box."""
+    language: Literal["en", "zh"] = "en"
+    """Language of titles, fixed sentences and first steps of pushes; what is not translated, and what
+    comes from your logs, stays as it is."""
+    title: str = ""
+    """Template for the title of a push about a run, like `"{severity} {run}: {what}"`; empty: ours."""
+    body: str = ""
+    """Template for its body, like `"{what}\\n{proof}\\n{first_step}"`; empty: ours."""
+    attach: bool = True
+    """Send the evidence and a picture of the loss with a critical push, where the service takes files."""
     proxy: str = ""
     """Proxy for pushes and the heartbeat, like `"http://proxy:3128"`; empty: `$HTTPS_PROXY` and its
     like."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from middlewatch.sentinels.kit import codec
 
+from ..config.schema import Alerts
 from .bundles import bundle
 from .messages import Message
 from .routes import Target
@@ -125,14 +126,13 @@ class Job:
     messages: list[Queued]
     began: float
 
-    def question(self, proxy: str) -> dict[str, Any]:
+    def question(self, alerts: Alerts) -> dict[str, Any]:
         """What the notifier is asked."""
         message = self.messages[0].message
         if len(self.messages) > 1:
             message = bundle([q.message for q in self.messages])
-        told = {k: v for k, v in asdict(message).items() if k in ("title", "body", "kind")}
         target = self.line.target
-        told |= {"id": self.id, "key": self.key, "proxy": proxy}
+        told = words_of(message, alerts) | {"id": self.id, "key": self.key}
         return told | {"url": target.url, "label": target.label}
 
     @property
@@ -195,6 +195,14 @@ class Pings:
     def going(self) -> bool:
         """Whether one is on its way."""
         return bool(self._going)
+
+
+def words_of(message: Message, alerts: Alerts) -> dict[str, Any]:
+    """What the notifier makes the words and the attachments of a push of."""
+    names = ("title", "body", "kind", "trouble", "run", "incident", "facts")
+    told = {name: getattr(message, name) for name in names}
+    told |= {"language": alerts.language, "templates": [alerts.title, alerts.body]}
+    return told | {"proxy": alerts.proxy}
 
 
 def failure(why: str) -> dict[str, Any]:

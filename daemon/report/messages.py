@@ -19,6 +19,7 @@ from ..text.moments import past
 from ..text.terminal import one_line
 from .first_steps import first_step
 from .last_save import last_good, newest_text
+from .titles import titled
 from .words import repeats, sentence
 
 MAX_BODY = 1000
@@ -45,6 +46,8 @@ class Message:
     """Name of the run that it is about, by which it is routed."""
     about: str = ""
     """The trouble, the same each time that it comes: what comes and goes all day is told a few times."""
+    facts: str = ""
+    """File from which the notifier draws what is sent with it (:mod:`.attachments`); empty: nothing is."""
 
 
 TEST = Message(
@@ -96,11 +99,15 @@ def compose(
     if not resolved:
         what = sentence(what, entry.title if entry else "")
     told = _short(what, 120)
-    title = f"[{label}] {_several(names)} on {_short(host, 60)}: {told}"
+    brief = f"{len(names)} runs" if others else ""
+    title = titled(label, _several(names), _short(host, 60), told, brief)
+    whole_name = [] if others or names[0] in title else [f"Run: {names[0]}"]
+    whole_name += [] if _short(host, 60) in title else [f"Box: {_short(host, 60)}"]
     if resolved:
         lasted = span(now - incident.opened_at)
         long = [] if repeats(what, (told,)) else [f"Seen to be well: {_short(what, 300)}."]
         body = [
+            *whole_name,
             *long,
             f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
             *([f"{_short(cost, 120)}."] if cost else []),
@@ -110,7 +117,7 @@ def compose(
     proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
     # What the title has said, the body does not say again.
     whole = _short(incident.summary, 300)
-    lines = [] if repeats(whole, (told, *proofs)) else [whole]
+    lines = whole_name if repeats(whole, (told, *proofs)) else [*whole_name, whole]
     if others:
         lines.append(f"Runs concerned: {_short(', '.join(names), 200)}")
     if change.kind == "raised" and alerted:
@@ -139,7 +146,7 @@ def plain(change: Change, name: str, host: str, now: float) -> Message:
     incident, resolved = change.incident, change.kind == "resolved"
     label = "RESOLVED" if resolved else incident.severity.label.upper()
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
-    title = f"[{label}] {_short(name, 60)} on {_short(host, 60)}: {_short(what, 120)}"
+    title = titled(label, _short(name, 60), _short(host, 60), _short(what, 120))
     lines = [f"Since {past(incident.onset, now)}"]
     lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:1]]
     lines += [f"First step: middlewatch explain {incident.trouble}", f"Incident {incident.id}"]
@@ -149,7 +156,7 @@ def plain(change: Change, name: str, host: str, now: float) -> Message:
 
 def plain_end(name: str, host: str, reason: str) -> Message:
     """The push about the end of a run when :func:`failed` fails."""
-    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {_short(mask(reason), 120)}"
+    title = titled("FAILED", _short(name, 60), _short(host, 60), _short(mask(reason), 120))
     return Message(title, "First step: middlewatch status", "failure")
 
 
@@ -220,7 +227,7 @@ def failed(
         ]
     else:
         lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
-    title = f"[FAILED] {_short(name, 60)} on {_short(host, 60)}: {how}"
+    title = titled("FAILED", _short(name, 60), _short(host, 60), how)
     about = ("", "failed") if cause is None else (cause.id, cause.trouble)
     return Message(title, _fit(lines), "failure", *about)
 
@@ -265,7 +272,7 @@ def not_good(
     ``good``: the newest checkpoint that is good. ``incident``: id of what was told then, or empty.
     """
     told = _short(seen.path.rpartition("/")[2], 80)
-    title = f"[CORRECTED] {_short(name, 60)} on {_short(host, 60)}: {told} is {seen.state}"
+    title = titled("CORRECTED", _short(name, 60), _short(host, 60), f"{told} is {seen.state}")
     lines = [f"An earlier push called it still being checked: {_short(seen.path, 200)}"]
     lines.append(f"It is {seen.state}: {_short(seen.detail, 300)}")
     lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")

@@ -3,15 +3,14 @@
 Apprise takes 50 MB once a plugin is loaded; the resident process never imports it. One JSON object per
 line on stdin, ``{"jobs": […]}``, is answered at once by ``{"taken": N}``. Each job is done by a thread of
 its own, so that a service that hangs holds up no other, and answered by a line when it is over. A job is
-a push (``id``, ``title``, ``body``, ``kind``, ``url``, ``label``, ``key``) or a ping (:mod:`.pings`); it
-may name a ``proxy``. URLs are secrets: they come through stdin, never through arguments or the
+a push (``id``, ``title``, ``body``, ``kind``, ``url``, ``label``, ``key``, and what :mod:`.phrasing` and
+:mod:`.attachments` want) or a ping (:mod:`.pings`); it may name a ``proxy``. URLs are secrets: they come through stdin, never through arguments or the
 environment, and answers have only their number and scheme.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import select
 import signal
@@ -20,9 +19,9 @@ import threading
 import time
 from typing import Any
 
-from ..config.secrets import mask_urls
 from ..system.worker_main import die_with_parent
-from . import http_trace, pings
+from . import http_trace
+from .sending import send
 
 IDLE_S = 20.0
 """Seconds without a job after which it ends; importing Apprise again takes half a second."""
@@ -31,66 +30,6 @@ JOB_S = 30.0
 byte by byte would take for ever. Our choice."""
 ABANDONED = 4
 """Threads in services that hang after which this process ends when it can: the next one is a fresh one."""
-
-
-def send(job: dict[str, Any]) -> dict[str, Any]:
-    """Do one job; the answer says ``ok``, the ``error``, whether the service ``refused`` us for good, and
-    how many seconds it wants to be left alone (``retry_after_s``)."""
-    begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
-    proxy = str(job.get("proxy") or "")
-    http_trace.begin(str(job.get("key") or ""), proxy)
-    answer = pings.ping(job) if job.get("ping") else _push(job)
-    answer["error"] = mask_urls(answer["error"], [proxy]) if proxy else answer["error"]
-    answer |= http_trace.told() if not answer["ok"] else {"refused": False, "retry_after_s": None}
-    seconds = round(time.monotonic() - begun, 3)  # noqa: TID251
-    return {"id": job["id"], "url": job["label"], **answer, "seconds": seconds}
-
-
-def _push(job: dict[str, Any]) -> dict[str, Any]:
-    import apprise
-
-    words = _Words()
-    log = logging.getLogger("apprise")
-    log.addHandler(words)
-    try:
-        # One after the other: there is only one, and a pool for it would outlive a service that hangs.
-        asset = apprise.AppriseAsset(async_mode=False)
-        target = apprise.Apprise.instantiate(job["url"], asset=asset, suppress_exceptions=True)
-        if target is None:
-            return {"ok": False, "error": "not an Apprise URL"}
-        box = apprise.Apprise(asset=asset)
-        box.add(target)
-        # As text: a log line must not become HTML in a mail or a mention in a channel.
-        ok = bool(
-            box.notify(
-                title=job["title"],
-                body=job["body"],
-                notify_type=job["kind"],
-                body_format=apprise.NotifyFormat.TEXT,
-            )
-        )
-        return {"ok": ok, "error": "" if ok else words.last(job["url"])}
-    except Exception as error:  # noqa: BLE001 - a plugin's bug is a failed delivery
-        return {"ok": False, "error": type(error).__name__}
-    finally:
-        log.removeHandler(words)
-
-
-class _Words(logging.Handler):
-    """Keeps the log messages of Apprise about a failure of this job; the URL in them is masked."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._job = http_trace.current()
-        self._said: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if http_trace.current() is self._job:
-            self._said.append(record.getMessage())
-
-    def last(self, url: str) -> str:
-        text = self._said[-1] if self._said else "refused or unreachable"
-        return mask_urls(text, [url])[:300]
 
 
 class _Desk:

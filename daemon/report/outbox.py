@@ -66,7 +66,7 @@ class Outbox:
         self.mode = alerts.mode
         self.child_trouble = ""
         """Why the notifier itself failed; empty after it worked."""
-        self._proxy = alerts.proxy
+        self._alerts = alerts
         self._rules, self._zone = rules or {}, zone
         self._routes: dict[str, RouteState] = {}
         self._urls: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ class Outbox:
 
     def ping(self, job: dict[str, Any], told: Answered, now: float, mono: float) -> None:
         """Send a ping (see the notifier); ``told`` gets what came of it."""
-        self._pings.add(job | {"proxy": self._proxy}, told, mono)
+        self._pings.add(job | {"proxy": self._alerts.proxy}, told, mono)
         self.pump(now, mono)
 
     # -- sending ----------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Outbox:
             self._child.restart()
             self._lost("the notifier did not answer", now, mono)
         elif not self._child.alive and (self._jobs or self._pings.going):
-            words = mask_urls(self._child.last_words, (*self._urls, self._proxy))[-200:]
+            words = mask_urls(self._child.last_words, (*self._urls, self._alerts.proxy))[-200:]
             self._lost(f"the notifier ended: {words or 'it wrote no error'}", now, mono)
         for queued in self._queue:
             self._born.setdefault(queued.id, mono - max(0.0, now - queued.created_at))
@@ -204,7 +204,7 @@ class Outbox:
         self._finish_taken(now)
         self._give_up_stranded(mono)
         jobs = self._choose(mono)
-        told = [job.question(self._proxy) for job in jobs]
+        told = [job.question(self._alerts) for job in jobs]
         told += self._pings.questions(mono, self.child_trouble)
         if not told:
             return

@@ -23,6 +23,7 @@ from ..report.routes import severity_of, unknown_tags
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
+from .evidence import EvidenceFiles
 from .flapping import COMES_AND_GOES, STAYS_S, Flapping, about
 from .kept_back import KeptBack
 from .restoring import Restorer
@@ -51,7 +52,8 @@ class Alerter:
         self._log_line = log_line
         self._restorer = restorer or Restorer(context.store, log_line)
         self.silences = Silences(context.store, context.clock, self._restorer, context.silences)
-        self._wording = Wording(context)
+        self.evidence = EvidenceFiles(context, log_line)
+        self._wording = Wording(context, self.evidence)
         self._fd: int | None = None
         self._lost_store = ("", 0)
         self.routes_trouble = ""
@@ -126,7 +128,7 @@ class Alerter:
         aside_of = "" if change.kind == "resolved" else watched.spec.id
         self._context.save_incident(incident)  # it is committed with the push about it
         if self._worth_a_push(change) and self._push(
-            self._wording.of_change(watched, change), aside_of, change.kind
+            self._wording.with_facts(watched, change), aside_of, change.kind
         ):
             incident.alerted_at = self._context.clock.now()
             self._promise(watched, change)

@@ -21,6 +21,7 @@ from ..checkpoints.index import read as read_index
 from ..checkpoints.ranking import RankingRules
 from ..config import phones
 from ..config.run_spec import RunSpec
+from ..judge.incidents import Incident
 from ..report import facts
 from ..system import procfs
 from ..system.clock import iso
@@ -77,6 +78,7 @@ class Handlers:
             "watch": self.watch,
             "finding": self.finding,
             "ack": self.ack,
+            "evidence": self.evidence,
             "silence": self.silence,
             "silences": self.silences,
             "routes": self.routes,
@@ -233,6 +235,25 @@ class Handlers:
 
     def ack(self, question: Question) -> dict[str, Any]:
         """Acknowledge an incident: no more reminders of it."""
+        incident = self._incident(question)
+        self._context.incidents.acknowledge(incident)
+        self._context.save_incident(incident)
+        self._context.store.flush()
+        return self._context.incident_json(incident)
+
+    def evidence(self, question: Question) -> dict[str, Any]:
+        """What is known of an incident now, and where the facts of its push are."""
+        incident = self._incident(question)
+        watched = self._context.runs.get(incident.run)
+        if watched is None:
+            found: dict[str, Any] = {"incident": self._context.incident_json(incident)}
+        else:
+            found = self._alerter.evidence.facts(watched, incident)
+        file = self._context.state.evidence_of(incident.id)
+        return found | {"file": str(file) if file.exists() else None}
+
+    def _incident(self, question: Question) -> Incident:
+        """The incident that is asked for. Raises UsageError without one."""
         incident = self._context.incidents.get(str(question["id"]))
         if incident is None:
             asked = str(question["id"])
@@ -242,10 +263,7 @@ class Handlers:
             raise UsageError(
                 f"no incident has the id {asked!r}", f"see `middlewatch incidents{of_run}`"
             )
-        self._context.incidents.acknowledge(incident)
-        self._context.save_incident(incident)
-        self._context.store.flush()
-        return self._context.incident_json(incident)
+        return incident
 
     def silence(self, question: Question) -> dict[str, Any]:
         """Push nothing about a run or a class for ``for_s`` seconds."""

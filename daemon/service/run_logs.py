@@ -182,13 +182,19 @@ class RunLogs:
     def tail(self, lines: int = 50) -> list[str]:
         """The newest lines of the log that grew last, masked: they leave the daemon."""
         if self.readers:
-            growth = self._run.history.logs
-            newest = max(
-                self.readers.values(),
-                key=lambda r: g.grown_at if (g := growth.get(r.file)) else 0.0,
-            )
-            self.newest = [mask(text) for _, text in list(newest.tail)[-lines:]]
+            self.newest = self.newest_lines(lines)
         return self.newest
+
+    def newest_lines(self, lines: int) -> list[str]:
+        """The same; what was kept of a log that is not read any more may be fewer."""
+        if not self.readers:
+            return self.newest[-lines:]
+        growth = self._run.history.logs
+        newest = max(
+            self.readers.values(),
+            key=lambda r: g.grown_at if (g := growth.get(r.file)) else 0.0,
+        )
+        return [mask(text) for _, text in list(newest.tail)[-lines:]]
 
     def rows(self) -> list[dict[str, Any]]:
         """The logs as ``status --json`` shows them, with how far behind their end they are read."""

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from middlewatch.sentinels.kit import Severity
+
 from ..box import money
 from ..judge.incidents import Change
 from ..report import messages
 from ..system.bounded import bounded
 from .context import Context
+from .evidence import EvidenceFiles
 from .flapping import about
 from .watched_run import WatchedRun
 
@@ -18,8 +21,18 @@ from .watched_run import WatchedRun
 class Wording:
     """Composes messages."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, evidence: EvidenceFiles) -> None:
         self._context = context
+        self._evidence = evidence
+
+    def with_facts(self, watched: WatchedRun, change: Change) -> messages.Message:
+        """The message about a change, and the evidence as it is now; a critical one is sent with it."""
+        message, alerts = self.of_change(watched, change), self._context.config.alerts
+        if change.kind == "resolved" or not self._context.phones:
+            return message
+        kept = self._evidence.keep(watched, change.incident)
+        critical = change.incident.severity is Severity.CRITICAL
+        return replace(message, facts=kept) if critical and alerts.attach else message
 
     def of_change(self, watched: WatchedRun, change: Change) -> messages.Message:
         """The message about a change of an incident."""

@@ -28,7 +28,7 @@ NOT_RUN = {
         "the process and the folders are of another box",
         "it needs a terminal and another box",
     ],
-    "phone": ["the incident is an example"],
+    "phone": ["the incident is an example", "the incident is an example"],
     "using-checkpoints": [
         "it needs torch",
         "it starts a training again",

@@ -39,6 +39,11 @@ def test_no_key_of_a_log_leaves(box: Any, tmp_path: Path) -> None:
     box.push(lambda p: "gpt" in p.title)
     told = {
         "push": "\n".join(f"{p.title}\n{p.body}" for p in box.receiver.pushes),
+        "files of the push": "\n".join(
+            data.decode("utf-8", "replace")
+            for p in box.receiver.pushes
+            for data in p.files.values()
+        ),
         "daemon.log": box.log(),
         "log_tail": "\n".join(box.status(run)["log_tail"]),
         "overview": json.dumps([{**r, "command": []} for r in box.ask("overview")["runs"]]),
@@ -49,6 +54,7 @@ def test_no_key_of_a_log_leaves(box: Any, tmp_path: Path) -> None:
     for words in (
         *(("status", run), ("status", run, "--json"), ("status", run, "--oneline")),
         *(("runs", "--json"), ("incidents", "--all", "--json"), ("incidents", "--all")),
+        *(("evidence", one), ("evidence", one, "--json")),
         *(("explain", one), ("explain", one, "--json"), ("checkpoints", run, "--json")),
         *(
             ("replay", str(box.state / "runs" / run / "output.log"), *more)

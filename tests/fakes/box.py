@@ -6,6 +6,7 @@ the daemon answers, and what lies in its files.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.server
 import json
@@ -37,6 +38,7 @@ class Push:
     title: str
     body: str
     kind: str
+    files: dict[str, bytes] = field(default_factory=dict)
 
 
 class Receiver:
@@ -49,9 +51,10 @@ class Receiver:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 data = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                outer.pushes.append(
-                    Push(time.time(), data["title"], data["message"], data.get("type", ""))
-                )
+                words = data["title"], data["message"], data.get("type", "")
+                sent = data.get("attachments") or ()
+                files = {one["filename"]: base64.b64decode(one["base64"]) for one in sent}
+                outer.pushes.append(Push(time.time(), *words, files))
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()

@@ -39,7 +39,9 @@ class Receiver:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                text = self.rfile.read(int(self.headers["content-length"])).decode()
+                text = self.rfile.read(int(self.headers["content-length"])).decode(
+                    "utf-8", "replace"
+                )
                 data = json.loads(text) if text.startswith("{") else {}
                 outer.got.append(Got(self.path, data, dict(self.headers), text))
                 outer.arrived.set()

@@ -39,6 +39,7 @@ ALLOWED = {
         "daemon/cli/__init__.py",
         "importlib.import_module",
     ): "the handler of a command, from our table",
+    ("daemon/cli/evidence.py", "tarfile.open"): "writes an archive, and unpacks none",
     (
         "sentinels/kit/sentinel.py",
         "importlib.import_module",

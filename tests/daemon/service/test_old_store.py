@@ -114,6 +114,7 @@ def test_what_was_sent_and_where_it_stood(docs: Docs) -> None:
         "severity": "",
         "run": "",
         "about": "",
+        "facts": "",
         "took": [],
     }
     assert Queued.from_json(docs["message"]).to_json() == docs["message"] | new
