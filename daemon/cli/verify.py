@@ -11,6 +11,7 @@ from ..checkpoints.load import interpreters, memory_budget
 from ..checkpoints.load import loader as loading
 from ..checkpoints.verify import bitrot
 from ..checkpoints.verify import levels as checks
+from ..checkpoints.verify.skipped import skipped
 from ..config.run_spec import RunSpec
 from ..system.clock import SystemClock
 from ..system.errors import UsageError
@@ -46,6 +47,7 @@ def verify(args: argparse.Namespace) -> int:
     finally:
         checking.bar.clear()
     checking.tell_rest()
+    checking.tell_data()
     if checking.refused:
         raise UsageError(
             f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
@@ -146,6 +148,12 @@ class _Checking:
         self._tell(len(self._found))
         if self._loaded_by:
             console.say(f"loaded by {self._loaded_by}")
+
+    def tell_data(self) -> None:
+        """Say which files of tensors lie where data lies: they are no saves, and none was opened."""
+        for path in () if self.interrupted else self._paths:
+            if os.path.isdir(path) and (note := skipped(path, _inside(path)).note()):
+                console.complain(note)
 
     def _tell(self, count: int) -> None:
         """Print those of the first ``count`` results that have not been printed yet."""

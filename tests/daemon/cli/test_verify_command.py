@@ -324,3 +324,53 @@ def test_a_long_one_shows_how_long_and_is_interrupted_cleanly(tmp_path: Path) ->
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def test_what_was_skipped_is_told_and_is_no_success(say: Say, tmp_path: Path) -> None:
+    """Each of these was passed over in silence, and the exit status was 0."""
+    out = tmp_path / "out"
+    safetensors(out / "step-1.safetensors", 1.0)
+    assert say("verify", str(out))[0] == 0
+    for name, why in (
+        ("a/b/c/d/e/model.pt", "more than 3 folders deep"),
+        ("model-00001-of-00002.safetensors", "the index that names it is missing"),
+        ("optimizer.pt", "a part of a save"),
+    ):
+        safetensors(out / name, 1.0)
+        status, told, _ = say("verify", str(out))
+        assert (status, why in told, "step-1" in told) == (1, True, True), told
+        status, told, _ = say("verify", str(out), "--json")
+        bad = [entry for entry in json.loads(told) if entry["state"] != "ok"]
+        assert [(e["path"], e["state"]) for e in bad] == [(str(out / name), "unverifiable")]
+        (out / name).unlink()
+    assert say("verify", str(out))[0] == 0
+
+
+def test_what_is_no_save_is_not_called_skipped(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    save = safetensors(out / "runs" / "step-1.safetensors", 1.0)
+    (out / "last.safetensors").symlink_to(save)
+    for name in (
+        "train.log",
+        "config.json",
+        "training_args.bin",
+        "vocab.txt",
+        "x/y/z/a/b/notes.md",
+    ):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("{}")
+    safetensors(out / "cache" / "part_7.pt", 1.0)
+    status, told, error = say("verify", str(out))
+    assert (status, told.count("\n")) == (0, 1)
+    assert "part_7.pt not checked: of a data set, a cache" in error
+
+
+def test_shards_belong_to_their_index(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shards = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
+    for shard in shards:
+        safetensors(out / shard, 1.0)
+    index = {"metadata": {}, "weight_map": {"w": shards[0], "v": shards[1]}}
+    (out / "model.safetensors.index.json").write_text(json.dumps(index))
+    told = json.loads(say("verify", str(out), "--json")[1])
+    assert [Path(entry["path"]).name for entry in told] == ["model.safetensors.index.json"]
