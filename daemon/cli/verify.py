@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..checkpoints.followed import FilesFingerprint
 from ..checkpoints.load import interpreters, memory_budget
 from ..checkpoints.load import loader as loading
 from ..checkpoints.verify import bitrot
 from ..checkpoints.verify import levels as checks
 from ..checkpoints.verify.skipped import skipped
+from ..client import Client, RemoteError
 from ..config.run_spec import RunSpec
 from ..system.clock import SystemClock
-from ..system.errors import UsageError
+from ..system.errors import DaemonUnreachable, UsageError
 from . import console, offline
-from .context import state
+from .context import client, state
 from .named_files import near
 from .selection import mark_now
 
 Entry = dict[str, Any]
 INTERRUPTED = 130
+_DAEMON_S = 5.0
+"""Seconds for the daemon to take what was found; without one nothing is lost but its memory of it."""
+_AT_ONCE = 500
+"""Verdicts in one message: of 1 KiB each, a fraction of what a message may have."""
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -48,6 +55,7 @@ def verify(args: argparse.Namespace) -> int:
         checking.bar.clear()
     checking.tell_rest()
     checking.tell_data()
+    checking.hand_over(client(args, _DAEMON_S))
     if checking.refused:
         raise UsageError(
             f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
@@ -92,6 +100,8 @@ class _Checking:
         self._paths: list[str] = args.path
         self._runs = str(state(args).root / "runs")
         self._found: list[Entry] = []
+        self._marks: dict[str, FilesFingerprint] = {}
+        """The state of the files when they were verified, of those that did not change meanwhile."""
         self._told = 0
         self._past = 0
         self.bar = self._bar(0)
@@ -108,10 +118,13 @@ class _Checking:
         inside = [each for path in self._paths for each in _inside(path)]
         known = bitrot.recorded(bitrot.indexes(self._runs, inside))
         by_path = {os.path.realpath(path): entry for path, entry in known.items()}
-        self.bar = self._bar(sum(mark_now(path).bytes for path in inside))
+        before_it = {path: mark_now(path) for path in inside}
+        self.bar = self._bar(sum(mark.bytes for mark in before_it.values()))
         for entry in checks.results(self._paths, self._level, self._progress):
             self._past += entry["bytes"]
             mark = mark_now(entry["path"])
+            if mark == before_it.get(entry["path"]):
+                self._marks[entry["path"]] = mark
             before = by_path.get(os.path.realpath(entry["path"]))
             changed = before and bitrot.why_corrupt(
                 before, entry["digest"], mark.bytes, mark.newest_ns / 1e9
@@ -154,6 +167,22 @@ class _Checking:
         for path in () if self.interrupted else self._paths:
             if os.path.isdir(path) and (note := skipped(path, _inside(path)).note()):
                 console.complain(note)
+
+    def hand_over(self, daemon: Client) -> None:
+        """Tell the daemon, if one runs: its index and its pushes then say the same."""
+        found = [
+            {
+                "paths": [*dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))],  # noqa: PTH100
+                "bytes": mark.bytes,
+                "saved_at": mark.newest_ns / 1e9,
+                **{name: entry[name] for name in ("state", "level", "detail", "digest")},
+            }
+            for entry in self._found
+            if (mark := self._marks.get(path := entry["path"])) is not None
+        ]
+        with contextlib.suppress(DaemonUnreachable, RemoteError):
+            for start in range(0, len(found), _AT_ONCE):
+                daemon.ask("verified", found=found[start : start + _AT_ONCE])
 
     def _tell(self, count: int) -> None:
         """Print those of the first ``count`` results that have not been printed yet."""
