@@ -11,7 +11,7 @@ from typing import Any
 from ..checkpoints.followed import FilesFingerprint
 from ..checkpoints.load import interpreters, memory_budget
 from ..checkpoints.load import loader as loading
-from ..checkpoints.verify import bitrot
+from ..checkpoints.verify import bitrot, manifest, structure
 from ..checkpoints.verify import levels as checks
 from ..checkpoints.verify.skipped import skipped
 from ..client import Client, RemoteError
@@ -21,6 +21,7 @@ from ..system.errors import DaemonUnreachable, UsageError
 from . import console, offline
 from .context import client, state
 from .named_files import near
+from .quarantine import quarantine
 from .selection import mark_now
 
 Entry = dict[str, Any]
@@ -56,6 +57,8 @@ def verify(args: argparse.Namespace) -> int:
     checking.tell_rest()
     checking.tell_data()
     checking.hand_over(client(args, _DAEMON_S))
+    if args.quarantine and not checking.interrupted:
+        checking.quarantine()
     if checking.refused:
         raise UsageError(
             f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
@@ -129,7 +132,12 @@ class _Checking:
             changed = before and bitrot.why_corrupt(
                 before, entry["digest"], mark.bytes, mark.newest_ns / 1e9
             )
-            self._found.append(_rotten(entry, changed) if changed else entry)
+            if changed:
+                entry = _rotten(entry, changed)
+            elif self._level != structure.LEVEL and entry["state"] in ("ok", "unverifiable"):
+                state, why = manifest.why_other(entry["path"])
+                entry = {**_rotten(entry, why), "state": state} if why else entry
+            self._found.append(entry)
             if not self._deep:
                 self._tell(len(self._found))
 
@@ -183,6 +191,15 @@ class _Checking:
         with contextlib.suppress(DaemonUnreachable, RemoteError):
             for start in range(0, len(found), _AT_ONCE):
                 daemon.ask("verified", found=found[start : start + _AT_ONCE])
+
+    def quarantine(self) -> None:
+        """Rename what is bad. What was handed over to the daemon before tells why it is gone."""
+        newest = {path: mark.newest_ns / 1e9 for path, mark in self._marks.items()}
+        quarantine(self._found, newest, SystemClock().now(), say=self._say)
+
+    def _say(self, text: str) -> None:
+        """Beside JSON a sentence goes to standard error."""
+        (console.complain if self._json else console.say)(text)
 
     def _tell(self, count: int) -> None:
         """Print those of the first ``count`` results that have not been printed yet."""

@@ -19,6 +19,7 @@ import pytest
 
 from middlewatch.daemon.checkpoints.verify import bitrot
 from middlewatch.daemon.system.clock import iso
+from middlewatch.saving import atomic_save
 
 COMMAND = str(Path(sys.executable).with_name("middlewatch"))
 Say = Callable[..., tuple[int, str, str]]
@@ -374,3 +375,46 @@ def test_shards_belong_to_their_index(say: Say, tmp_path: Path) -> None:
     (out / "model.safetensors.index.json").write_text(json.dumps(index))
     told = json.loads(say("verify", str(out), "--json")[1])
     assert [Path(entry["path"]).name for entry in told] == ["model.safetensors.index.json"]
+
+
+def test_other_bytes_than_its_manifest_says(say: Say, tmp_path: Path) -> None:
+    path = safetensors(tmp_path / "out" / "step-1.safetensors", 1.0, 2.0)
+    whole = path.read_bytes()
+    atomic_save(whole, path)
+    assert say("verify", str(path))[0] == 0
+    stat = path.stat()
+    path.write_bytes(whole[:-1] + b"\x3f")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    status, told, _ = say("verify", str(path.parent))
+    assert (status, "is not what step-1.safetensors.sha256 says" in told) == (1, True)
+    safetensors(path, 3.0, 4.0)  # written anew without a manifest: the old one says nothing of it
+    assert say("verify", str(path))[0] == 0
+
+
+def test_a_bad_save_is_renamed_only_when_asked(say: Say, tmp_path: Path) -> None:
+    good = safetensors(tmp_path / "out" / "step-1.safetensors", 1.0)
+    bad = safetensors(tmp_path / "out" / "step-2.safetensors", float("nan"))
+    young = safetensors(tmp_path / "out" / "step-3.safetensors", float("nan"))
+    for path in (good, bad):
+        os.utime(path, (1.7e9, 1.7e9))
+    assert say("verify", str(tmp_path / "out"))[0] == 1
+    assert bad.exists()
+    holds = "import sys; held = open(sys.argv[1], 'r+b'); print('open', flush=True); input()"
+    argv = [sys.executable, "-c", holds, str(bad)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"open\n"
+        status, _, error = say("verify", str(tmp_path / "out"), "--quarantine")
+        writer.kill()
+    assert (status, bad.exists(), young.exists()) == (1, True, True)
+    assert "has it open for writing" in error
+    assert "may still be" in error
+    data = bad.read_bytes()
+    status, told, error = say("verify", str(tmp_path / "out"), "--quarantine", "--json")
+    assert [entry["state"] for entry in json.loads(told)] == ["ok", "corrupt", "corrupt"]
+    aside = Path(f"{bad}.quarantined")
+    assert (bad.exists(), good.exists(), young.exists()) == (False, True, True)
+    assert f"renamed: {aside}" in error
+    assert aside.read_bytes() == data
+    young.unlink()
+    assert say("verify", str(tmp_path / "out"))[0] == 0, "it is no save any more"
