@@ -10,7 +10,6 @@ import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,9 @@ from ..system.clock import SystemClock, iso
 from ..system.errors import ConfigError, MiddlewatchError
 from ..system.inotify import Inotify
 from ..system.source import Source
-from . import save_interval
+from . import audit_launch, save_interval
+from .audit_launch import Asked
+from .audit_line import AuditLine
 from .durability import PathDurability
 from .platforms import Platform
 
@@ -46,27 +47,20 @@ MOST_SIGNS = 3
 """Signs of a platform that are named; ``--json`` has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLine:
-    """One line of the audit."""
-
-    what: str
-    state: str
-    detail: str
-
-
 def audit(
     state_root: Path,
     config: Config,
     cwd: Path | None = None,
     runs: Sequence[Mapping[str, Any]] = (),
     root: str = "/",
+    asked: Asked | None = None,
 ) -> dict[str, Any]:
     """Make all checks; returns what ``audit --json`` prints.
 
     ``cwd``: where training would write (default: the current folder). ``runs``: those that are
     watched, as ``status --json`` has them; of the keys only ``run``, ``checkpoint_dirs`` and
     ``checkpoints`` are used. ``root``: the folder in which signs of the platform are looked for.
+    ``asked``: what a person means to start, for the checks before a launch (default: nothing).
     """
     here = (cwd or Path.cwd()).absolute()
     clock = SystemClock()
@@ -80,6 +74,8 @@ def audit(
     storage = [*_storage(places, here, runs)]
     advice = _advice(config, places, runs)
     places.close()
+    asked = asked or Asked()
+    from . import audit_route  # here: it needs an HTTP client, and `watch` imports this module
     from .machine import look  # here: `watch` imports this module too, and needs no psutil
 
     machine = look([d.mount for d in disks])
@@ -95,6 +91,9 @@ def audit(
         _cpu_check(),
         _shm_check(),
         _network_check(),
+        *audit_launch.checks(asked, gpus, here, os.environ),
+        *audit_launch.saves_that_fit(runs),
+        *audit_route.checks(os.environ, asked.routes, now, root),
         *_coverage(),
         _alerts_check(config, StateDir(state_root)),
         _service_check(),

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ..config.platform_facts import NOBODY, facts_of_all
+from ..config.platform_facts import NOBODY, facts_of, facts_of_all
 from ..system import mounts, procfs
 
 ROLES = ("rental", "notebook", "cluster", "cloud", "container")
@@ -75,6 +75,8 @@ def recognise(
         return ()
     try:
         facts = facts_of_all()
+        if name and name not in facts and (one := facts_of(name)) is not None:
+            facts = {name: one, **facts}
     except (OSError, ValueError):  # a broken installation must not stop the caller
         return ()
     own = environ if environ is not None else (os.environ if root == "/" else {})

@@ -11,6 +11,7 @@ from typing import Any
 from middlewatch import __version__
 
 from . import setup_arguments
+from .arguments_before import before, before_launch
 from .arguments_keeping import keeping
 from .parser import Add, Parser, json_option
 
@@ -56,6 +57,7 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
+    before(add)
     keeping(add)
     return parser
 
@@ -317,9 +319,10 @@ def _checks(add: Add) -> None:
     sub = add(
         "audit",
         "audit:audit",
-        "examine a new box: what it has, and what can be watched on it",
-        "middlewatch audit --json",
+        "examine a new box: what it has, what can be watched on it, and whether a command fits it",
+        "middlewatch audit --save-size 12GiB --saves 20 -- torchrun --nproc_per_node 8 train.py",
     )
+    before_launch(sub)
     json_option(sub)
     sub = add(
         "doctor",

@@ -7,16 +7,28 @@ import contextlib
 from typing import Any
 
 from ..box.audit import audit as look_over
+from ..box.audit_launch import Asked
 from ..client import RemoteError
-from ..system.errors import DaemonUnreachable
+from ..system.errors import DaemonUnreachable, UsageError
 from . import console
 from .context import client, configuration, state
 from .offline import stored_runs
+from .sizes import size_of
 
 
 def audit(args: argparse.Namespace) -> int:
     """Examine the box; exit 1 when one of the checks is bad."""
-    report = look_over(state(args).root, configuration(args), runs=_runs(args))
+    if args.saves < 0 or (args.saves and not args.save_size):
+        raise UsageError(
+            "--saves is a number of saves of --save-size", "--save-size 12GiB --saves 20"
+        )
+    asked = Asked(
+        tuple(args.command[1:] if args.command[:1] == ["--"] else args.command),
+        size_of(args.save_size) if args.save_size else 0,
+        args.saves,
+        tuple(args.route),
+    )
+    report = look_over(state(args).root, configuration(args), runs=_runs(args), asked=asked)
     if args.json:
         console.as_json(report)
     else:

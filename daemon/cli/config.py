@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..box.platform_report import BARE, own_file
 from ..config.load import rows
+from ..config.platform_profiles import profile
 from ..report.routes import unknown_tags
 from ..system import jsonlines
 from ..system.errors import ConfigError
@@ -17,6 +19,7 @@ def config(args: argparse.Namespace) -> int:
     """Check the configuration, or show every value with its origin. Raises ConfigError."""
     settings = configuration(args)
     if args.action == "check":
+        profile(BARE, own_file(settings))  # reads the person's platforms.toml, if there is one
         urls = settings.alert_urls
         for number, url in enumerate(urls, 1):
             check_url(url, f"alert URL {number} ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +21,8 @@ from ..system.worker_main import step_back
 from . import console
 from .context import configuration, state, taken_state
 from .selection import Selection, select
+from .sizes import size_of
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?(?:/s)?")
 Row = dict[str, Any]
 
 
@@ -35,7 +34,7 @@ def mirror(args: argparse.Namespace) -> int:
         raise UsageError(
             "no destination is given", "use --to DEST, or set [mirror] to in the configuration"
         )
-    limit = _bytes(args.limit) if args.limit else settings.limit_bytes_per_s
+    limit = size_of(args.limit) if args.limit else settings.limit_bytes_per_s
     clock = SystemClock()
     try:
         place = parse(text)
@@ -200,12 +199,3 @@ def _show(row: Row) -> None:
         console.say(line + (f"; {row['detail']}" if row["detail"] else ""))
     else:
         console.say(f"{row['state'].upper()}: {row['path']}: {row['detail']}")
-
-
-def _bytes(text: str) -> int:
-    """Bytes of a size like ``20MiB`` or ``5M``. Raises UsageError."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"cannot read the size {text!r}", "write it like 20MiB")
-    base = 1024 if found[3] else 1000
-    return int(float(found[1]) * base ** " KMGT".index(found[2] or " "))

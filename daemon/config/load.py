@@ -21,6 +21,7 @@ from typing import Any
 from middlewatch.sentinels.kit import discover
 from middlewatch.sentinels.kit.codec import Codec, Unfit, UnknownKey
 
+from ..system.clock import epoch
 from ..system.errors import ConfigError
 from .hours import check_hours
 from .platform_facts import names
@@ -110,6 +111,13 @@ def _check(config: Config, where: _Where) -> None:
     except (ValueError, OverflowError, OSError):
         problem = f"cannot read {config.watch.ends_at!r}; write it like 2026-11-22T06:00+01:00"
         raise where.error("watch.ends_at", problem) from None
+    for key in ("balance_at", "since"):
+        told = getattr(config.cost, key)
+        try:
+            epoch(told) if told else None
+        except (ValueError, OverflowError, OSError):
+            problem = f"cannot read {told!r}; write it like 2026-11-22T06:00+01:00"
+            raise where.error(f"cost.{key}", problem) from None
     for dotted, problem in check_hours(config):
         raise where.error(dotted, problem)
 

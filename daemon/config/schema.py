@@ -166,6 +166,27 @@ class MirrorSettings:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Section `[cost]`: what the box costs. No price is ever guessed: without one, nothing is said."""
+
+    price_per_hour: float = 0.0
+    """What the box costs in an hour, all of it; 0: not known."""
+    currency: str = ""
+    """Put behind every amount, like `"$"` or `"CNY"`."""
+    balance: float = 0.0
+    """What was on the account at `balance_at`; 0: not known."""
+    balance_at: str = ""
+    """When the balance was read, like `2026-11-22T06:00+01:00`. Without it no balance is told: what
+    has been spent since is not known."""
+    since: str = ""
+    """When the box began to cost money, written in the same way; empty: its start."""
+    idle_after_s: float = 900.0
+    """How long after the end of the last run a box that costs money is told as idle."""
+    idle_repeat_s: tuple[float, ...] = (3600.0, 10800.0, 28800.0, 86400.0)
+    """Reminders of that: after 1 h, 3 h, 8 h, then every day."""
+
+
+@dataclass(frozen=True)
 class Config:
     """The whole configuration, with the origin of each value."""
 
@@ -176,6 +197,7 @@ class Config:
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     mirror: MirrorSettings = field(default_factory=MirrorSettings)
+    cost: Cost = field(default_factory=Cost)
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Tag -> what the URLs with this tag get."""
     limits: Mapping[str, Any] = field(default_factory=dict)

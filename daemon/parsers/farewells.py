@@ -29,8 +29,8 @@ ENDS = re.compile(
 RESULTS = re.compile(
     r"(?i:\bbest\b|\btest(?:ing|ed)?\b|\bresults?\b|\bsummary\b|\btotal\b|\belapsed\b|\btook\b|\bexport|\breport\b|\boverall\b"
     r"|\b(?:sav(?:ed|ing)|wrote|written|stored)\b.{0,60}\b(?:model|weights|results?|metrics|history|best|last|json|csv|onnx)\b"
-    r"|^(?!.*(?:checkpoint|ckpt|(?:step|epoch)[ _-]?\d)).*\b(?:saved|wrote|written|stored|dumped|gespeichert|guardad[oa]|enregistré|salv[oa]|сохранен\w*)\b"
-    r"|\bartifacts?\b|\bscores?\b|\baverage\b|\bmean\b)|\u4fdd\u5b58"
+    r"|^(?!.*(?:checkpoint|ckpt|(?:step|epoch)[ _-]?\d)).*\b(?:saved|wrote|written|stored|dumped|gespeichert|guardad[oa]s?|enregistrée?s?|salv[oa]|salvat[aeio]|zapisan\w*|opgeslagen|sparad|lagret|kaydedildi|tallennettu|сохран[её]н\w*)\b"
+    r"|\bartifacts?\b|\bscores?\b|\baverage\b|\bmean\b)|\u4fdd\u5b58|\uc800\uc7a5"
 )
 
 

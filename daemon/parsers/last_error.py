@@ -27,6 +27,15 @@ _OF_SHELL = re.compile(
     rf"^(?:\S{{1,80}}: )?{_LINE_OF_SCRIPT}[:：]\s?\S|^\S{{1,60}}: \d{{1,4}}: \S{{1,80}}: \S"
 )
 """How bash and dash complain: the script, the number of its line, and what could not be done."""
+_STATUS_CODE = re.compile(
+    r"(?<!\w)(?:INTERNAL|INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|NOT_FOUND|UNAVAILABLE|UNIMPLEMENTED"
+    r"|OUT_OF_RANGE|DATA_LOSS|ABORTED|DEADLINE_EXCEEDED|PERMISSION_DENIED|ALREADY_EXISTS|UNAUTHENTICATED): \S"
+)
+"""How absl and gRPC print a status (absl/status/status.h): its code, then what happened."""
+_CROSS = re.compile(
+    r"^[✘✗✖❌]\ufe0f? ?(?=.{0,60}(?i:error|fail|invalid|cannot|could not|missing|unable))"
+)
+"""The mark of wasabi (spaCy), npm and many shells' scripts before what went wrong."""
 _AT_ITS_BEGINNING = re.compile(rf"(?i)\W{{0,3}}{_WORD}(?!\w)")
 _PREFIX = re.compile(
     r"\[[^\]]{1,40}\]\s*|\d[\d:.,/TZ+-]*\s*|[\w./-]{1,40}\s?[:|]\s*|[-|:>*#=<(]+\s*|(?:INFO|DEBUG)\s+"
@@ -52,11 +61,13 @@ _ERRORS = tuple(
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
-    rf"|{_WORD}\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
+    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
 )
 _OF_STACK = re.compile(
     r"\s{2,}\S|File \"|(?:Current )?[Tt]hread 0x|\[?(?:rank\d+\])?:?\s+File \"|Traceback \(most"
 )
+JAVA_FRAME = re.compile(r"\s*(?:at [\w.$<>/-]+\(.{0,200}\)$|\.\.\. \d+ more$)")
+"""A line of a stack of Java, Scala or Kotlin: they are alike, and no loop."""
 _OF_TIME = re.compile(
     r"(?i)\b(?:time|took|elapsed|duration|seconds|minutes|hours|sec|exit|status)\b|\d:\d\d:\d\d|用时|耗时|dauer|durée"
 )
@@ -64,7 +75,7 @@ _VALUES = re.compile(r"\w\"?\s?[:=]\s?[-+]?\d")
 SEVERAL = 2
 """Values with names from which a line is about more than a time."""
 _SAVED = re.compile(
-    r"(?i)\b(?:saved|wrote|written|stored|dumped|gespeichert|guardad[oa]|enregistré|salv[oa]|сохранен\w*)\b|保存|\bin \S+\.\w{2,5}\b"
+    r"(?i)\b(?:saved|wrote|written|stored|dumped|gespeichert|guardad[oa]s?|enregistrée?s?|salv[oa]|salvat[aeio]|zapisan\w*|opgeslagen|sparad|lagret|kaydedildi|tallennettu|сохран[её]н\w*)\b|保存|저장|\bin \S+\.\w{2,5}\b"
 )
 _OVERCAME = re.compile(
     r"(?i)\b(?:saved|written|wrote|succeed\w*|recover\w*|resum\w+|retry\w*|retried|continu\w+|ok)\b"
@@ -83,6 +94,7 @@ def ending_of(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dic
     The error is the first of the last :data:`ENDING` new lines that says so, if none after it says that all
     is well; lines of stacks do not count."""
     new = [(n, text.strip()) for n, text in lines if text.strip() and not _OF_STACK.match(text)]
+    new = [(n, text) for n, text in new if not JAVA_FRAME.match(text)]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
     good = [i for i, (_, text) in enumerate(last) if _is_result(text, loop=bool(of_loop))]
@@ -133,13 +145,18 @@ def says_error(line: str, *, words: bool = True) -> bool:
         named = split_error(rest)
         if named is not None:
             return not named[0].endswith(("Warning", "Iteration"))
-        if _AT_ITS_BEGINNING.match(rest):
+        if _AT_ITS_BEGINNING.match(rest) or _CROSS.match(rest):
             return True
         piece = _PREFIX.match(rest)
         if piece is None:
             break
         rest = rest[piece.end() :]
-    if _NAMED.search(line) or _RAISED.search(line) or _OF_SHELL.match(line):
+    if (
+        _NAMED.search(line)
+        or _STATUS_CODE.search(line)
+        or _RAISED.search(line)
+        or _OF_SHELL.match(line)
+    ):
         return True
     return words and (bool(_STATUS.search(line)) or any(form.search(line) for form in _ERRORS))
 

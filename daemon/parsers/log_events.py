@@ -22,9 +22,11 @@ REPORTS_ANOTHER = frozenset(
 )
 """Exceptions by which the parent of a program says that this failed: never the cause, if the program
 itself said anything."""
-_PASSED_ON = re.compile(r"^Caught \w+ in .{0,80}\b(?:worker|replica|thread|process|device)\b")
-"""The message of an exception that torch raises again in the parent (``ExceptionWrapper``), followed
-by the original traceback."""
+_PASSED_ON = re.compile(
+    r"^(?:Caught \w+ in .{0,80}\b(?:worker|replica|thread|process|device)\b|Above is the stack outside of JIT)"
+)
+"""The message of an exception that torch raises again in the parent (``ExceptionWrapper``), and of one that
+Equinox raises in compiled code: the original traceback follows."""
 
 
 _BAR = re.compile(r"^.{0,200}\d%\|.{0,200}?(?:it/s|s/it)[^\]]{0,200}\]\s*(?=\S)")

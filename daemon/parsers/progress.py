@@ -278,14 +278,21 @@ class Progress:
             if "train_loss" in named:
                 named["eval_loss"] = named.pop("train_loss")
             return False
-        if report.bar == "other":
+        if report.bar == "other" and not self._relabelled(values):
             return False
-        if report.bar == "plain" and not self._is_main(values):
+        if report.bar in ("plain", "other") and not self._is_main(values):
             return False
         if values.step is not None:
             self._bar = (values.step, values.epoch)
             self._bar_left = BAR_LINES
         return True
+
+    def _relabelled(self, values: Values) -> bool:
+        """Whether it is the run's bar, which got its label only now: ``sample:  83%|…| 498/600``."""
+        began = self._bar is not None and values.step is not None and values.step >= self._bar[0]
+        return (
+            began and not self._main_done and values.of is not None and values.of == self._main_of
+        )
 
     def _is_main(self, values: Values) -> bool:
         """Of bars without a label, the first unfinished one is the run's; others run inside it."""

@@ -72,12 +72,13 @@ def compose(
     others: Sequence[tuple[str, Sequence[CheckpointSeen]]] = (),
     claims: Iterable[CheckpointSaved] = (),
     spec: RunSpec | None = None,
+    cost: str = "",
 ) -> Message:
     """The push for one change of an incident of run ``name`` on ``host``.
 
     ``others``: (name, checkpoints) of the other runs that a trouble of the box concerns.
     ``claims``: saves that the log of the run claims. ``spec``: of the run, for the values in the
-    first step.
+    first step. ``cost``: a sentence about what it cost; empty where no price is known.
     """
     incident = change.incident
     runs = [(name, checkpoints), *others]
@@ -102,6 +103,7 @@ def compose(
         body = [
             *long,
             f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
+            *([f"{_short(cost, 120)}."] if cost else []),
             f"Incident {incident.id}: middlewatch explain {incident.id}",
         ]
         return Message(title, "\n".join(body), "success", incident.id, incident.trouble)
@@ -124,6 +126,8 @@ def compose(
         of = f"{_short(one, 40)}: " if others else ""
         good = last_good(saves, () if place else claims, incident, now)
         lines.append(of + _short(good.text, 480))
+    if cost:
+        lines.append(_short(cost[0].upper() + cost[1:], 160))
     lines.append(_first(incident, entry, spec))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     kind = _KINDS[incident.severity]
@@ -183,6 +187,7 @@ def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push about a run that finished, by its ``status --json``."""
     lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
     lines += _reached(status)
+    lines += _paid(status)
     lines.append("Copy and verify the results, then stop the box: it is still billed.")
     return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
 
@@ -207,6 +212,7 @@ def failed(
     last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
     lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
     lines += _reached(status)
+    lines += _paid(status)[:1]
     if cause is None:
         lines += [
             "First step: look at the end of its log: middlewatch status",
@@ -224,6 +230,19 @@ def _exit_words(exit_: dict[str, int | None] | None) -> str:
     if signal is not None:
         return f"ended by signal {signal}"
     return "its exit status is not known" if code is None else f"ended with exit status {code}"
+
+
+def _paid(status: dict[str, Any]) -> list[str]:
+    """What the run cost, and what a stop of the box would start; nothing where that is not known."""
+    cost, platform = status.get("cost"), status.get("platform")
+    lines = [] if cost is None else [f"Cost: {_short(cost['text'], 240)}"]
+    if platform is not None and platform["stop"]:
+        undo = "" if platform["stop_can_be_undone"] else ", which cannot be undone"
+        lines.append(
+            _short(f"Stops the meter on {platform['name']}: {platform['stop']}{undo}", 200)
+        )
+        lines += [_short(one, 200) for one in platform["if_stopped_now"][:1]]
+    return lines
 
 
 def _reached(status: dict[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ def page(status: Row, box: Row, watch: Sequence[Row], updated: str) -> str:
         ("Now", _now(status, now)),
         ("Risks", _risks(status, box, now)),
         ("Checkpoints", _checkpoints(status, now)),
-        ("Box", _box(box)),
+        ("Box", [*_box(box), *_money(status)]),
         ("Watch", _watch(status, watch)),
         ("Handover", _handover(status)),
     ):
@@ -102,6 +102,8 @@ def _risks(status: Row, box: Row, now: float) -> Iterator[str]:
         )
         for proof in incident["evidence"][:3]:
             yield f"  - proof: {_code(proof['text'])}"
+        if incident.get("cost"):
+            yield f"  - {_line(incident['cost']['text'], starts=True)}"
         step = mask(one_line(incident["remedy"]["first_step"]))
         yield f"  - first step: {markdown.with_code(step)}"
     for disk in box["disks"]:
@@ -185,6 +187,22 @@ def _box(box: Row) -> Iterator[str]:
         f"- memory: {size(memory['working_set_bytes'])} working set against "
         f"{limit}; OOM kills seen: {kills}"
     )
+
+
+def _money(status: Row) -> Iterator[str]:
+    """What the box costs and what ends it; nothing where that is not known."""
+    cost, platform = status.get("cost"), status.get("platform")
+    if cost is not None:
+        yield f"- cost: {_line(cost['text'])}"
+    if platform is None:
+        return
+    for clock in platform["clocks"]:
+        yield f"- clock: {_line(clock['text'])}; then: {_line(clock['effect'])}"
+    if platform["stop"]:
+        undo = "" if platform["stop_can_be_undone"] else ", which cannot be undone"
+        yield f"- stops the meter on {_line(platform['name'])}: {_line(platform['stop'])}{undo}"
+    for sentence in platform["if_stopped_now"]:
+        yield f"- {_line(sentence, starts=True)}"
 
 
 def _gpu(gpu: Row) -> str:

@@ -218,9 +218,10 @@ class Alerter:
         """
         for incident in self._context.incidents.open():
             if self._wants_reminder(incident):
-                yield partial(self._remind, incident)
+                yield partial(self.remind_of, incident)
 
-    def _remind(self, incident: Incident) -> None:
+    def remind_of(self, incident: Incident) -> None:
+        """Push an open incident again, whoever it concerns."""
         now = self._context.clock.now()
         watched = self._context.runs[incident.run]
         message = self._wording.of_change(watched, Change("opened", incident))

@@ -48,6 +48,8 @@ from .digests import Digests
 from .finding import Finding
 from .handlers import Handlers
 from .judging import Judging
+from .meter import LOOK_S as METER_S
+from .meter import Meter
 from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
@@ -119,6 +121,7 @@ class App:
             self.log_line,
         )
         self._judging.finding = self._finding
+        self._meter = Meter(self.context, self._alerter, self._judging.tell)
         self._own = OwnReport(self.context, self._alerter.outbox, self._inotify, lock)
         switch = self._finding.switch
         answers = Handlers(
@@ -208,6 +211,7 @@ class App:
         self._loop.every(1.0, self._tick)
         self._loop.every(LOOK_S, self._care.mind_state)
         self._loop.every(SAVE_S, self._save)
+        self._loop.every(METER_S, self._meter.look)
         watchdog = sdnotify.watchdog_s()
         if watchdog:
             self._loop.every(watchdog, lambda: sdnotify.notify("WATCHDOG=1"))

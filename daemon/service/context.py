@@ -11,10 +11,11 @@ from typing import Any
 from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import CheckpointSeen, HandbookPage
 
-from ..box import save_interval
+from ..box import clocks, money, save_interval
 from ..box.durability import PathDurability
 from ..config import times
 from ..config.paths import StateDir
+from ..config.platform_profiles import Profile
 from ..config.schema import Config
 from ..judge.history import BoxHistory
 from ..judge.incidents import Incident, Incidents
@@ -62,6 +63,14 @@ class Context:
     """What a person wants no push about: id, run, class, and until when in epoch seconds."""
     phones: int | None = None
     """How many alert URLs there are; ``None``: nobody has counted."""
+    profile: Profile | None = None
+    """What is known of the platform of this box."""
+    price: money.Price | None = None
+    """What the box costs; ``None``: not known, and then nothing is said about money."""
+    box_start: float | None = None
+    """When the box was started (epoch seconds)."""
+    paid_since: float | None = None
+    """When it began to cost money: by the configuration, else its start."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
     started_at: float = field(init=False)
@@ -124,7 +133,23 @@ class Context:
     def incident_json(self, incident: Incident) -> dict[str, Any]:
         """One incident as ``incidents --json`` shows it."""
         watched = self.runs.get(incident.run)
-        return facts.incident(incident, self.page_of(incident), watched.spec if watched else None)
+        spec = watched.spec if watched else None
+        doc = facts.incident(incident, self.page_of(incident), spec)
+        return doc | {"cost": money.loss_json(self.loss_of(incident), self.price)}
+
+    def loss_of(self, incident: Incident) -> money.Loss | None:
+        """The time that an incident cost; ``None``: none, or not known, or there is no price."""
+        watched = self.runs.get(incident.run)
+        if watched is None or self.price is None:
+            return None
+        began, ended = watched.facts.started_at, watched.ended_at
+        saves = watched.history.checkpoints
+        return money.loss(incident, saves, began, ended, self.clock.now())
+
+    def clocks(self, now: float) -> list[clocks.Running]:
+        """The clocks of the platform that run now, and when each strikes."""
+        left = money.balance(self.config.cost, self.price, now)
+        return [*clocks.running(self.profile, self.box_start, left, self.price, now)]
 
     def status(self, watched: WatchedRun) -> dict[str, Any]:
         """One run as ``status --json`` shows it."""
@@ -135,6 +160,14 @@ class Context:
         status["checkpoints_index"] = str(self.state.checkpoint_index(watched.spec.id))
         status["checkpoints"]["cadence"] = self._cadence(watched, now)
         status["updated_at"] = iso(now)
+        status["cost"] = money.status_json(
+            self.config.cost,
+            self.price,
+            run_s=(watched.ended_at or now) - watched.facts.started_at,
+            box_since=self.paid_since,
+            now=now,
+        )
+        status["platform"] = clocks.status_json(self.profile, self.clocks(now), now)
         status["attempt"] = watched.spec.attempt
         status["provisional"] = watched.spec.provisional
         status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from ..box import money
 from ..judge.incidents import Change
 from ..report import messages
 from ..system.bounded import bounded
@@ -61,4 +62,13 @@ class Wording:
             [(o.spec.name, o.history.checkpoints) for o in others if o and o is not watched],
             watched.history.claimed_saves,
             watched.spec,
+            self._cost_of(change),
         )
+
+    def _cost_of(self, change: Change) -> str:
+        """What an incident cost, as a sentence; empty without a price."""
+        context, incident = self._context, change.incident
+        found = context.loss_of(incident)
+        if change.kind == "resolved":
+            return money.ended_text(incident.trouble, found, context.price)
+        return "" if found is None or context.price is None else found.text(context.price)

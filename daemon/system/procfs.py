@@ -4,7 +4,7 @@
 time in clock ticks since boot, because a pid is used again. A reader returns ``None`` or something
 empty both for a process that is gone and for what may not be read; only :func:`stat` distinguishes
 the two. Mounts are read by :mod:`.mounts`, control groups by :mod:`.cgroupfs`, all processes at one
-instant by :mod:`.processes`. No other module of the daemon reads /proc, except the supervisor and
+instant by :mod:`.processes`, files and connections that processes hold by :mod:`.held`. No other module of the daemon reads /proc, except the supervisor and
 the loader of checkpoints, which run without this package.
 """
 

@@ -262,8 +262,10 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("saves_left", Group.FORECAST, forecasts=_WRITES),
     TroubleClass("memory_pressure", Group.FORECAST, forecasts=_OOM_KILLS),
     TroubleClass("walltime_short", Group.FORECAST, forecasts=("slurm_time_limit",)),
+    TroubleClass("platform_clock", Group.FORECAST, forecasts=("preempted",)),
 
     TroubleClass("not_exiting", Group.NOT_EXITING, fallout=True, standstill=True),
+    TroubleClass("box_idle", Group.NOT_EXITING),
 
     TroubleClass("hang", Group.HANG, Lines.NUMBERS, fallout=True, standstill=True),
 

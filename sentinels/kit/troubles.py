@@ -42,6 +42,8 @@ class Trouble:
     echo: bool = False
     """True when each of its lines also reports a more exact trouble, of which it is only a
     consequence."""
+    begun_again: bool = False
+    """The run was started again, or has loaded a save, after the newest line."""
     _before: float | None = None
     _steps: set[float] = field(default_factory=set)
 
@@ -49,7 +51,8 @@ class Trouble:
         """Count a step after the newest line; True when there were enough."""
         if number != self._before:
             self._steps.add(number)
-            wanted = LINGERS if self.newest.trouble in GRACE else ENOUGH
+            lingers = self.newest.trouble in GRACE and not self.begun_again
+            wanted = LINGERS if lingers else ENOUGH
             self.went_on = len(self._steps) >= wanted
         return self.went_on
 
@@ -58,7 +61,7 @@ class Trouble:
         self.count += 1
         if self.first.role != "root" and event.role == "root":
             self.first = event
-        self.newest, self.went_on = event, False
+        self.newest, self.went_on, self.begun_again = event, False, False
         self.echo = self.echo and echo
         self._before = before
         self._steps.clear()
@@ -102,8 +105,11 @@ class Troubles(Accumulator):
                 self._went_on(seen.file, number)
         elif isinstance(seen, LogEvent):
             self._event(seen)
-        elif isinstance(seen, Phase) and seen.name == "start" and self._failed(seen.file):
-            self.begun_again[seen.file] = seen.line
+        elif isinstance(seen, Phase) and seen.name in ("start", "load") and self._failed(seen.file):
+            if seen.name == "start":
+                self.begun_again[seen.file] = seen.line
+            for trouble in self._pending:
+                trouble.begun_again = trouble.begun_again or trouble.newest.file == seen.file
 
     def left_well(self, file: str, line: int) -> None:
         """Note that the program itself said at this line that all went well: what it had complained about

@@ -224,5 +224,8 @@ def is_whole(index: Index, journal: Journal) -> None:
             digest = xxhash.xxh3_128(Path(path).read_bytes()).hexdigest()
             assert entries[path]["digest"] == f"xxh3:{digest}"
     newest = max(saved.values(), key=lambda line: line["step"])
-    sound = max((line for line in saved.values() if not line["harm"]), key=lambda x: x["step"])
+    good = [line for line in saved.values() if not line["harm"]]
+    # The folders hold the optimizer too: what is resumed from is one of them, if one is good.
+    full = [line for line in good if Path(line["path"]).is_dir()]
+    sound = max(full or good, key=lambda line: line["step"])
     assert (index["latest"], index["resume_from"]) == (newest["path"], sound["path"])

@@ -155,6 +155,8 @@ LISTENERS = {"bind", "listen", "create_server", "HTTPServer", "ThreadingHTTPServ
 LISTENING = {
     "daemon/service/listener.py": "the control socket, a Unix socket",
     "daemon/system/exit_status.py": "netlink: the kernel tells of processes that end",
+    "daemon/box/audit_launch.py": "binds the port of a rendezvous, to see whether it is free",
+    "daemon/launch/rehearsal.py": "binds a port of loopback, to find a free one",
 }
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from middlewatch.daemon.config.secrets import mask
 from middlewatch.daemon.parsers.signatures import SIGNATURES
+from middlewatch.daemon.service import meter
 from middlewatch.sentinels.handbook import TOPICS, page, pages
 from middlewatch.sentinels.kit import discover, handbook
 from middlewatch.sentinels.kit.classes import ROWS
@@ -25,7 +26,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "sentinels" / "handbook"
 PAGES = pages()
 RULES = handbook()
 TOLD = {s.trouble for s in SIGNATURES} | {c for rule in RULES.values() for c in rule.classes}
-"""Every class that a signature or a sentinel can speak of."""
+TOLD |= set(meter.CLASSES)
+"""Every class that a signature, a sentinel or the meter of the box can speak of."""
 
 _LOOKING = """
     awk cat curl cut df dmesg du echo env file free grep head last ls lsblk lsof middlewatch
@@ -36,7 +38,7 @@ LOOKING = frozenset(_LOOKING.split())
 """Programs that a check may use: they only look."""
 SPECIAL = {
     "systemctl": {"is-active"},
-    "middlewatch": {"audit", "status", "checkpoints", "incidents", "verify"},
+    "middlewatch": {"audit", "platform", "runs", "status", "checkpoints", "incidents", "verify"},
     "py-spy": {"dump"},
     "lfs": {"quota"},
     "python": {"-c"},

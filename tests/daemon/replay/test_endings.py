@@ -424,3 +424,76 @@ def test_failed(name: str) -> None:
         assert end["verdict"] in ("failed", "cut")
         return
     assert (end["verdict"], end["cause"]) == ("failed", cause)
+
+
+LOOP = rows("shard {n} trained loss={loss:.4f}", 1, 8)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "rete salvata in posta.net",
+        "modello salvato: posta.net",
+        "事後標本を posterior.npz に保存しました",
+        "model exported path=model.gob errors_total=0",
+        "modell opgeslagen in model.bin",
+    ],
+)
+def test_what_is_saved_in_the_end_in_any_language(last: str) -> None:
+    assert ending(f"{LOOP}{last}\n")["verdict"] == "finished"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Обучение остановлено: INTERNAL: src/trainer.cc(744) [(a) == (b)] Vocabulary size too high",
+        "rpc ended with RESOURCE_EXHAUSTED: quota of the project",
+        "✘ Config error for 'spacy.TextCatBOW.v3'",
+        "❌ the data file is missing",
+    ],
+)
+def test_marks_and_codes_of_an_error_nobody_names(last: str) -> None:
+    end = ending(f"{LOOP}{last}\n")
+    assert (end["verdict"], end["cause"]) == ("failed", "python_exception")
+
+
+def test_the_stack_of_java_is_no_last_word() -> None:
+    stack = "".join(f"\tat weka.core.Capabilities.test(Capabilities.java:{n})\n" for n in range(9))
+    end = ending(f"{LOOP}weka.core.UnsupportedException: Cannot handle numeric class!\n{stack}")
+    assert end["verdict"] == "failed"
+
+
+def test_preempted_and_begun_again() -> None:
+    head = rows("step {n}/600 mse {loss:.4f}", 50, 400, 50)
+    gone = "checkpoint written at step 411, leaving for requeue\njob preempted, requeued\n"
+    rest = rows("step {n}/600 mse {loss:.4f}", 450, 600, 50)
+    assert (
+        ending(f"{head}{gone}resumed from state.json at step 411\n{rest}")["verdict"] == "finished"
+    )
+    assert ending(f"{head}{gone}")["cause"] == "preempted"
+
+
+def test_a_bar_that_gets_its_label_later() -> None:
+    bar = "".join(
+        f"\r{label}{n * 100 // 600:3d}%|{'█' * (n // 60)}| {n}/600 [00:03<00:00, 215.7it/s]"
+        for label, n in (("", 0), ("warmup: ", 30), ("sample: ", 498), ("sample: ", 600))
+    )
+    assert ending(f"{bar}\nposterior.npz saved\n")["verdict"] == "finished"
+
+
+def test_an_error_of_compiled_code_is_told_after_its_stack() -> None:
+    text = """Traceback (most recent call last):
+  File "node.py", line 13, in <module>
+    mlp, st, l = step(mlp, st)
+EquinoxRuntimeError: Above is the stack outside of JIT. Below is the stack inside of JIT:
+  File "node.py", line 6, in f
+    h = eqx.error_if(h, jnp.any(h > 1e4), "state left the trust region")
+
+equinox.EquinoxRuntimeError: state left the trust region
+"""
+    bugs: list[str] = []
+    replay = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
+    found = [
+        r for r in replay.read([f"{LOOP}{text}".encode()], metrics=False) if r["type"] == "finding"
+    ]
+    assert [r["summary"] for r in found] == ["EquinoxRuntimeError: state left the trust region"]
