@@ -14,19 +14,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-
-from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from daemon.remote.wheels import lines_for, platforms  # noqa: E402
 from scripts.sources import copy_sources  # noqa: E402
 
 PLATFORM = re.compile(r"(?:manylinux_2_(?P<minor>\d+)|(?P<old>manylinux2014))_(?P<machine>\w+)")
-OLD = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
-"""glibc 2.N -> the older name of the same platform."""
 NEWEST = 28
 """glibc 2.28: of Debian 10, Ubuntu 20.04, RHEL 8. The oldest that all pinned wheels are made for."""
 INSTALL = """\
@@ -97,39 +93,6 @@ def main() -> int:
     )
     print(f"copy {asked.dir} to the box, then there: sh {asked.dir.name}/install.sh")
     return 0
-
-
-def lines_for(python: str, machine: str) -> Iterator[str]:
-    """The pins of the lock file that hold there, with their hashes and without markers."""
-    environment = {
-        "python_version": python,
-        "python_full_version": f"{python}.1",
-        "platform_machine": machine,
-        "sys_platform": "linux",
-        "platform_system": "Linux",
-        "os_name": "posix",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-        "extra": "",
-    }
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    for entry in text.replace("\\\n", " ").splitlines():
-        if not entry.strip() or entry.lstrip().startswith("#"):
-            continue
-        told, *hashes = re.split(r"\s+(?=--)", entry.strip())
-        one = Requirement(told)
-        if one.marker is None or one.marker.evaluate(environment):
-            yield " ".join((f"{one.name}{one.specifier}", *hashes))
-
-
-def platforms(minor: int, machine: str) -> Iterator[str]:
-    """The names of all platforms whose wheels work with glibc 2.``minor``."""
-    for one in range(minor, 4, -1):
-        yield f"manylinux_2_{one}_{machine}"
-        if one in OLD:
-            yield f"{OLD[one]}_{machine}"
-    yield f"linux_{machine}"
-    yield "any"
 
 
 def build(source: Path, into: Path) -> bool:

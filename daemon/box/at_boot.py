@@ -126,6 +126,31 @@ class AtBoot:
                 said.append(f"it starts at your login only; as root: loginctl enable-linger {user}")
         return said
 
+    def take_back(self) -> list[str]:
+        """Take away what :meth:`put` has written; sentences about what was kept.
+
+        What a person has written or changed stays, and what starts another installation. Raises
+        OSError and :class:`Failed`.
+        """
+        state = self.state()
+        if self.by == "by hand" or state == "new":
+            return []
+        if self.by == "cron":
+            text = _crontab()
+            if state == "theirs" or self.wanted.program[0] not in text:
+                return ["lines of the crontab that are not of this installation are kept"]
+            _run(["crontab", "-"], _crontab_without(text))
+            return []
+        if state == "theirs":
+            return [f"{self.path} was changed by a person: it is kept"]
+        text = Path(self.path).read_text(encoding="utf-8", errors="surrogateescape")
+        if self.wanted.program[0] not in text:
+            return [f"{self.path} starts another installation: it is kept"]
+        self._systemctl("disable", "--now", NAME)
+        Path(self.path).unlink()
+        self._systemctl("daemon-reload")
+        return []
+
     def active(self) -> bool:
         """True while the unit runs, whoever has started it."""
         if self.by not in ("systemd", "systemd --user"):
@@ -256,6 +281,14 @@ def _crontab_with(text: str, line: str) -> str:
     else:
         lines += wanted
     return "\n".join(lines) + "\n"
+
+
+def _crontab_without(text: str) -> str:
+    """The crontab without our lines, which are there as we wrote them."""
+    lines = text.splitlines()
+    at = lines.index(_MARK)
+    del lines[at : at + len(_block(""))]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _run(argv: Sequence[str], text: str = "") -> str:

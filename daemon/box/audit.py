@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -353,7 +354,7 @@ def _coverage() -> Iterator[AuditLine]:
     detail = "changes of files are noticed at once" if hints.available else hints.why_not
     yield AuditLine("inotify", "ok" if hints.available else "warn", detail)
     hints.close()
-    if shutil.which("py-spy"):
+    if Path(sys.executable).with_name("py-spy").exists() or shutil.which("py-spy"):
         yield AuditLine("stacks", "ok", "py-spy is there")
     else:
         yield AuditLine("stacks", "unknown", "py-spy is not installed: no stacks of a hanging run")

@@ -13,6 +13,7 @@ from middlewatch import __version__
 from . import setup_arguments
 from .arguments_before import before, before_launch
 from .arguments_keeping import keeping
+from .arguments_remote import between
 from .parser import Add, Parser, json_option
 
 
@@ -59,6 +60,7 @@ def build() -> Parser:
     _checks(add)
     before(add)
     keeping(add)
+    between(add)
     return parser
 
 

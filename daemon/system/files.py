@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Mapping
 
-from . import procfs
+from . import page_cache, procfs
 from .places import open_to_write
 from .private import open_private
 
@@ -125,7 +125,7 @@ def drop_cached(fd: int, offset: int = 0, count: int = 0) -> None:
     Pages that are not on the disk yet stay in the cache: sync them first. So does a page of which
     only a part is in the range.
     """
-    os.posix_fadvise(fd, offset, count, os.POSIX_FADV_DONTNEED)
+    page_cache.drop(fd, offset, count)
 
 
 def combined_digest(digests: Mapping[str, str]) -> str:

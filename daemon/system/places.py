@@ -31,7 +31,9 @@ from . import procfs
 from .ownership import MOST_LINKS, is_ours, name_of, others_may_write
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_NAMED = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_PATH: int = getattr(os, "O_PATH", 0)
+"""0: not Linux, so it is a person's own machine and no box. Nothing is opened name by name there."""
+_NAMED = _PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_PROCESS = re.compile(
     r"/proc/(?P<pid>\d+|self)/(?:(?P<fd>fd/\d+)|(?P<home>root|cwd)(?P<rest>/.*)?)"
 )
@@ -54,6 +56,8 @@ def open_file(path: str) -> int:
     Raises :class:`NotTheirs` as described above, IsADirectoryError, OSError with EINVAL for a pipe
     or a device, and other OSErrors as ``open`` does.
     """
+    if not _PATH:
+        return _open_plain(path)
     of_process = _OF_PROCESS.fullmatch(path)
     if of_process is not None and of_process["fd"]:
         return _open_held(path)
@@ -68,6 +72,8 @@ def open_file(path: str) -> int:
 
 def open_folder(path: str) -> int:
     """Open a folder for listing; returns the descriptor. Raises like :func:`open_file`."""
+    if not _PATH:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     fd, info, _ = _walk(path)
     try:
         if not stat.S_ISDIR(info.st_mode):
@@ -86,7 +92,7 @@ def open_beneath(folder: int, name: str, *, directory: bool = False) -> int:
     parts = name.split("/")
     if name.startswith("/") or ".." in parts:
         raise NotTheirs(f"{name} leads out of its folder", name)
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if directory else os.O_PATH | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC if directory else _PATH | os.O_CLOEXEC
     fd = _by_steps(folder, parts, flags, name)
     if directory:
         return fd
@@ -164,7 +170,7 @@ def _target(fd: int, links: int, path: str) -> str:
 
 
 def _top() -> int:
-    return os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    return os.open("/", _PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _check_belongs(wish: tuple[int, int, str], fd: int, path: str) -> None:
@@ -213,7 +219,7 @@ def _walk(path: str) -> tuple[int, os.stat_result, os.stat_result]:
             if part == ".." and os.path.samestat(info, top):
                 continue  # above the root of a container there is nothing
             _check_may(wishes, info, _X, path)
-            fd = os.open(part, _NAMED if part != ".." else os.O_PATH | os.O_CLOEXEC, dir_fd=here)
+            fd = os.open(part, _NAMED if part != ".." else _PATH | os.O_CLOEXEC, dir_fd=here)
             seen = os.fstat(fd)
             if not stat.S_ISLNK(seen.st_mode):
                 os.close(here)
@@ -242,7 +248,7 @@ def _begin(path: str) -> tuple[int, list[str]]:
     if of_process is not None and of_process["home"]:
         # The kernel leads there: these links are no text that somebody has written.
         begin = f"/proc/{of_process['pid']}/{of_process['home']}"
-        return os.open(begin, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), _parts(
+        return os.open(begin, _PATH | os.O_DIRECTORY | os.O_CLOEXEC), _parts(
             of_process["rest"] or ""
         )
     begin = "/" if path.startswith("/") else "."
@@ -255,6 +261,16 @@ def _parts(path: str) -> list[str]:
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
+def _open_plain(path: str) -> int:
+    fd = os.open(path, _READ)
+    try:
+        _check_kind(os.fstat(fd), path)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
 def _open_held(path: str) -> int:
     """Open ``/proc/PID/fd/N``: a file that the process itself has open for reading or writing.
 
@@ -263,7 +279,7 @@ def _open_held(path: str) -> int:
     head, _, fd = path.rpartition("/fd/")
     text = procfs.read_or_none(f"{head}/fdinfo/{fd}") or b""
     flags = next((line.split()[1] for line in text.splitlines() if line[:6] == b"flags:"), b"0")
-    if int(flags, 8) & os.O_PATH and head != "/proc/self":
+    if int(flags, 8) & _PATH and head != "/proc/self":
         raise NotTheirs("its process has the file only named, and not opened", path)
     _check_kind(os.stat(path), path)
     return os.open(path, _READ)

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 
-from ...system import places
+from ...system import page_cache, places
 from ...system.files import drop_cached
 
 LONGEST = 32 << 20
@@ -45,7 +45,7 @@ class BoundedFile:
         try:
             found = os.fstat(self._fd)
             self.size = found.st_size
-            os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
+            page_cache.no_reading_ahead(self._fd)
         except OSError:
             os.close(self._fd)
             raise
@@ -94,7 +94,7 @@ class BoundedFile:
         """A read that leaves the page cache as it was; empty where the kernel cannot do that."""
         buffer = bytearray(count)
         try:
-            return bytes(buffer[: os.preadv(self._fd, [buffer], start, os.RWF_NOWAIT)])
+            return bytes(buffer[: page_cache.read_cached(self._fd, buffer, start)])
         except BlockingIOError:
             found = os.pread(self._fd, count, start)
             first = start // _PAGE * _PAGE

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import NamedTuple
 
-from ...system import places
+from ...system import page_cache, places
 from ...system.files import drop_cached
 
 CHUNK = 512 << 10
@@ -60,7 +60,7 @@ class FileReader:
             self.mark = FileFingerprint.of(found)
             self.size = found.st_size
             self._told = _may_ask(path, found)
-            os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)  # no reading ahead
+            page_cache.no_reading_ahead(self._fd)
             self._direct = _open_direct(f"/proc/self/fd/{self._fd}", self.mark)
         except OSError:
             self.close()
@@ -152,7 +152,7 @@ class FileReader:
 
     def _from_cache(self, at: int, wanted: int) -> int:
         try:
-            return os.preadv(self._fd, [self._view[:wanted]], at, os.RWF_NOWAIT)
+            return page_cache.read_cached(self._fd, self._view[:wanted], at)
         except BlockingIOError:
             return 0  # evicted meanwhile
         except OSError as error:
@@ -188,12 +188,16 @@ def _whole_pages(count: int) -> int:
 
 def _may_ask(path: str, found: os.stat_result) -> bool:
     """Whether mincore tells the truth: of a file that we may not write it says all is cached."""
+    if not page_cache.DIRECT:  # no Linux: its calls have other numbers
+        return False
     return os.geteuid() in (0, found.st_uid) or os.access(path, os.W_OK)
 
 
 def _open_direct(path: str, mark: FileFingerprint) -> int:
     """The same file, opened with O_DIRECT; -1 where that is not possible."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_DIRECT
+    if not page_cache.DIRECT:
+        return -1
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | page_cache.DIRECT
     try:
         fd = os.open(path, flags)
     except OSError:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ ODD = Wanted(
     (("MIDDLEWATCH_STATE_DIR", '/data/100% "mine"'),),
     ("/mnt/the nas", "/data/100%"),
 )
+
+
+PROGRAM = "/home/me/.middlewatch/venv/bin/middlewatch"
 
 
 def boot(folder: Path, wanted: Wanted = ODD, by: By = "systemd") -> AtBoot:
@@ -115,3 +119,48 @@ def test_a_platform_says_where_the_line_goes(monkeypatch: pytest.MonkeyPatch) ->
     assert (found.by, "onstart.sh" in found.hint) == ("by hand", True)
     assert found.state() == "new"
     assert found.put() == []
+
+
+def test_a_crontab_is_as_it_was_when_our_lines_are_taken_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = "MAILTO=me\n0 4 * * * backup\n"
+    table = [at_boot._crontab_with(before, f"{PROGRAM} start")]
+
+    def run(argv: Sequence[str], text: str = "") -> str:
+        if argv[-1] == "-":
+            table.append(text)
+        return table[-1]
+
+    monkeypatch.setattr(at_boot, "_run", run)
+    monkeypatch.setattr(at_boot, "OF_SYSTEM", "/nowhere")
+    assert AtBoot("cron", "", Wanted(("/another/bin/middlewatch",))).take_back() != []
+    assert len(table) == 1, "that of another installation is kept"
+    assert AtBoot("cron", "", Wanted((PROGRAM,))).take_back() == []
+    assert table[-1] == before
+    assert AtBoot("cron", "", Wanted((PROGRAM,))).take_back() == []
+    assert len(table) == 2, "a second time there is nothing to do"
+
+
+def test_a_unit_is_taken_back_unless_it_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[list[str]] = []
+
+    def run(argv: Sequence[str], text: str = "") -> str:
+        told.append(list(argv))
+        return text
+
+    monkeypatch.setattr(at_boot, "_run", run)
+    unit = AtBoot("systemd", str(tmp_path / "middlewatch.service"), Wanted((PROGRAM,)))
+    path = Path(unit.path)
+    assert unit.take_back() == []
+    path.write_text(AtBoot("systemd", unit.path, Wanted(("/another/bin/middlewatch",))).text())
+    assert "another installation" in unit.take_back()[0]
+    path.write_text(unit.text() + "# mine\n")
+    assert "changed by a person" in unit.take_back()[0]
+    assert told == []
+    path.write_text(unit.text())
+    assert unit.take_back() == []
+    assert not path.exists()
+    assert told[0][:3] == ["systemctl", "disable", "--now"]

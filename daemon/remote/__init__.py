@@ -1,0 +1,1 @@
+"""The way between a person's machine and a box: everything goes over the system's ssh and rsync."""
