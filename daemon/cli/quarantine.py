@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..checkpoints.retention.pointers import pointers
-from ..checkpoints.verify.worker import writer_of
+from ..checkpoints.verify.writer import writer_of
 from ..system.clock import iso
 from . import console
 

@@ -11,6 +11,7 @@ Nothing but the standard library, no daemon: this file may be copied alone besid
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import shutil
 import types
@@ -66,9 +67,7 @@ def _write(what: Any, path: str) -> None:
         with open(path, "wb") as file:
             file.write(what)
     else:
-        import torch
-
-        torch.save(what, path)
+        importlib.import_module("torch").save(what, path)
     if not os.path.lexists(path):
         raise FileNotFoundError(f"the writer has not written {path}")
 

@@ -178,7 +178,7 @@ def _directory(peek: BoundedFile) -> tuple[tuple[ZipMember, ...], int]:
         if any(s not in (w, most) for s, (w, most) in zip(short, wide, strict=True)):
             raise Malformed("the end record contradicts the zip64 end record")
     else:
-        _one_disk(*struct.unpack_from("<HHH", end, 4), count)
+        _one_disk(count, *struct.unpack_from("<HHH", end, 4))
     if offset + size > limit:
         raise Malformed(f"the central directory reaches {offset + size - limit} bytes too far")
     if offset + size < limit:
@@ -264,11 +264,11 @@ def _end64_record(peek: BoundedFile, end_at: int) -> tuple[int, int, int, int]:
     if at + 12 + length != end_at - _LOCATOR_BYTES:
         raise Malformed("something lies between the zip64 end record and its locator")
     count, size, offset = struct.unpack_from("<QQQ", record, 32)
-    _one_disk(*struct.unpack_from("<IIQ", record, 16), count)
+    _one_disk(count, *struct.unpack_from("<IIQ", record, 16))
     return at, count, size, offset
 
 
-def _one_disk(disk: int, of_directory: int, here: int, count: int) -> None:
+def _one_disk(count: int, disk: int, of_directory: int, here: int) -> None:
     """Compare what an end record says about disks, as torch does (miniz, mz_zip_reader_read_central_dir)."""
     if here != count or (disk, of_directory) not in ((0, 0), (1, 1)):
         raise Malformed("an end record speaks of several disks, which torch does not read")

@@ -78,7 +78,9 @@ class Array:
             or not isinstance(data, bytes)
             or not isinstance(shape, tuple)
         ):
-            raise pickle.UnpicklingError("an array that is made of other than its bytes is not plain")
+            raise pickle.UnpicklingError(
+                "an array that is made of other than its bytes is not plain"
+            )
         count = 1
         for side in shape:
             if not isinstance(side, int) or not 0 <= side <= _LONGEST_SIDE:

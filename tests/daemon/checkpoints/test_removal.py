@@ -172,8 +172,8 @@ def test_a_folder_that_is_replaced_in_the_last_moment(
     inside = folder / "checkpoint-1"
     real = removal.footprint
 
-    def then_replaced(path: str, roots: list[str]) -> Footprint:
-        found = real(path, roots)
+    def then_replaced(path: str, around: removal.Around) -> Footprint:
+        found = real(path, around)
         inside.rename(folder / "older")
         inside.mkdir()
         (inside / "adapter.safetensors").write_bytes(bytes(9))
