@@ -16,6 +16,7 @@ Sources: Eight reports after a restart whose median is four spreads above the le
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,6 +78,8 @@ def _behind(view: View, restarts: list[_Restart]) -> list[Finding]:
     if not near or newest is None or newest.step is None:
         return []
     took = max(near, key=lambda c: c.step or 0)
+    if _series(newest) != _series(took):
+        return []  # of another experiment, in the turns of a queue
     if newest.step <= restart.step + restart.every or newest.saved_at <= took.saved_at:
         return []
     if view.step_times[-1][1] > newest.step:
@@ -97,6 +100,12 @@ def _behind(view: View, restarts: list[_Restart]) -> list[Finding]:
         since=restart.at,
     )
     return [finding]
+
+
+def _series(save: CheckpointSeen) -> str:
+    """The path of a save without its step: what the saves of one experiment have in common."""
+    blank, found = re.subn(rf"(?<!\d)0*{int(save.step or 0)}(?!\d)", "#", save.path)
+    return blank if found else re.sub(r"\d+", "#", save.path)
 
 
 def _same_place(view: View, restarts: list[_Restart]) -> list[Finding]:

@@ -210,7 +210,8 @@ def _few(view: View, now: DiskSample, saves: Saves, left: _Left) -> Finding:
     fails = ""
     if left.saves > 1 and left.fails_at is not None:
         fails = f", the first that will not fit is due at {clock(left.fails_at, view.now)}"
-    many = {0: "no save", 1: "1 save"}.get(left.saves, f"{left.saves} saves")
+    more = "1 more save" if left.saves == 1 else f"{left.saves} more saves"
+    where = f"{now.mount} is full after {more}" if left.saves else f"{now.mount} is full"
     keep = view.run.keep_saves
     kept = "nothing has been pruned so far"
     if keep is not None:
@@ -226,8 +227,7 @@ def _few(view: View, now: DiskSample, saves: Saves, left: _Left) -> Finding:
         trouble="saves_left",
         key=now.mount,
         severity=Severity.INFO if told else Severity.WARNING,
-        summary=f"{many} left on {now.mount}: the next needs {needs}{due}, {free} free{fails};"
-        f" {kept}",
+        summary=f"{where}: the next needs {needs}{due}, {free} free{fails}; {kept}",
         evidence=(
             Evidence(
                 "disk",

@@ -148,6 +148,18 @@ def slices(story: Story, begins: float, *, ended: bool = True) -> Story:
     return story.train(4, by=10.0)
 
 
+def test_the_saves_of_another_experiment_are_none_to_resume_from(story: Story) -> None:
+    """Two experiments take turns in a queue, each with its own file."""
+    story.run()
+    for name, top in (("lr-large", 50), ("lr-small", 90)):
+        story.number = 0
+        story.train(top // 10, by=10.0).saved(path=f"/data/state/{name}.pt", step=top).wait(1)
+        story.end(85, main=False, pid=70 + top)
+    story.number = 50
+    story.train(4, by=10.0)
+    assert story.asks("loss_reset") == []
+
+
 def test_a_restart_that_goes_on_from_an_older_save(story: Story) -> None:
     slices(story, 80)
     (finding,) = [f for f in story.asks("loss_reset") if f.key == "behind"]

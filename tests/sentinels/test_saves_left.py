@@ -176,7 +176,7 @@ def test_what_is_told() -> None:
         "/data",
     )
     assert finding.summary == (
-        "2 saves left on /data: the next needs 10.0 GiB and 1100 files at 09:38 UTC,"
+        "/data is full after 2 more saves: the next needs 10.0 GiB and 1100 files at 09:38 UTC,"
         " 25.0 GiB free, the first that will not fit is due at 09:58 UTC;"
         " nothing has been pruned so far"
     )
@@ -191,7 +191,7 @@ def test_two_saves_are_too_few_to_tell() -> None:
 def test_what_the_command_line_tells_is_known_at_once() -> None:
     story = piled(1, 25).run(keep_saves=5)
     (finding,) = story.asks("saves_left")
-    assert finding.summary.startswith("2 saves left on /data")
+    assert finding.summary.startswith("/data is full after 2 more saves")
     assert finding.summary.endswith("; the trainer is told to keep 5")
     assert story.run(keep_saves=2).asks("saves_left") == [], "two and one more fit"
 
@@ -209,7 +209,9 @@ def test_inodes() -> None:
     for left in (4400, 3300, 2200):
         story.train(5, 60).saved(GIB, 1100).wait(300).disk(90 * GIB, inodes=(left, 10_000))
     (finding,) = story.asks("saves_left")
-    assert "2 saves left on /data: the next needs 1.0 GiB and 1100 files" in finding.summary
+    assert (
+        "/data is full after 2 more saves: the next needs 1.0 GiB and 1100 files" in finding.summary
+    )
     assert "2200 inodes free" in finding.summary
 
 
@@ -272,7 +274,7 @@ def test_what_somebody_else_fills_is_not_told_in_saves(every: int, keep: int) ->
     assert said
     for finding in said:
         assert "other files grow by" in finding.summary
-        assert "saves left" not in finding.summary
+        assert "more save" not in finding.summary
         assert finding.place == "mount:/data"
     assert volume.lead is not None
     assert volume.lead >= 60
@@ -290,5 +292,5 @@ def test_the_rate_is_that_of_the_others() -> None:
 def test_saves_that_pile_up_beside_others_are_told_in_saves() -> None:
     volume = Volume(200, 10, 40, logs=0.05, used=90).live(12 * HOURS)
     assert (
-        "saves left on /data" in next(f for _, who, f in volume.said if who == "saves_left").summary
+        "/data is full after" in next(f for _, who, f in volume.said if who == "saves_left").summary
     )

@@ -11,8 +11,10 @@ decides later and by small deviations, its alarm alone is only a note (severity 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+from .extremes import Extremes
 
 MEMORY = 0.02
 """Weight of the newest value in the level and the noise: they cover about the newest fifty."""
@@ -33,6 +35,9 @@ TO_SIGMA = 1.2533
 FLOOR = 1e-3
 """Part of the level that is added to the noise, so that it is never near zero."""
 TINY = 1e-12
+EXCURSION, EXCESS = 3.0, 0.5
+"""Sum from which an excursion is learnt, and the mean by which it is exceeded in independent noise
+(measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class Rise:
 
 @dataclass(slots=True)
 class SlowRiseDetector:
-    """The detector for one series; its state is six numbers."""
+    """The detector for one series; its state is a dozen numbers."""
 
     _count: int = 0
     _level: float = 0.0
@@ -56,7 +61,14 @@ class SlowRiseDetector:
     _sum: float = 0.0
     _base: float = 0.0
     _since: int = 0
-    SAVED: ClassVar[Any] = ("_count", "_level", "_noise", "_sum", "_base", "_since")
+    _free: float = 0.0
+    """The sum as it would be if no alarm ever held it down."""
+    _usual: Extremes = field(default_factory=lambda: Extremes(EXCURSION, EXCESS))
+    """How high it comes in this run by itself."""
+    SAVED: ClassVar[Any] = (
+        *("_count", "_level", "_noise", "_sum", "_base", "_since"),
+        *("_free", "_usual"),
+    )
 
     @property
     def calm(self) -> bool:
@@ -66,7 +78,7 @@ class SlowRiseDetector:
     def restart(self) -> None:
         """The series is not comparable to before: learn level and noise again."""
         self._count = 0
-        self._sum = 0.0
+        self._sum = self._free = 0.0
 
     def settle(self) -> None:
         """The alarm was used: begin the sum again."""
@@ -82,16 +94,19 @@ class SlowRiseDetector:
         off = value - level
         noise = self._noise
         far = CLIP * noise
+        if self._sum <= 0.0:
+            self._base, self._since = level, 0
         if count <= WARM_UP:
             weight = max(MEMORY, 1.0 / count)
             self._level = level + weight * off
         else:
             weight = MEMORY
-            total = self._sum + min(CLIP, off / (noise + FLOOR * abs(level) + TINY)) - ALLOWANCE
+            added = min(CLIP, off / (noise + FLOOR * abs(level) + TINY)) - ALLOWANCE
+            total = self._sum + added
+            self._free = max(0.0, self._free + added)
+            self._usual.see(self._free, 1)
             if total <= 0.0:
                 self._sum = 0.0
-                self._base = level
-                self._since = 0
             else:
                 self._sum = total
                 self._since += 1
@@ -103,10 +118,12 @@ class SlowRiseDetector:
             return None
         rise = Rise(self._base, noise, self._since - 1)
         self._sum = ENOUGH
-        return rise
+        return rise if self._free >= self._usual.level else None
 
     def restored(self) -> None:
         """Begin again if a stored number is not finite."""
-        if not all(map(math.isfinite, (self._level, self._noise, self._sum, self._base))):
+        if not all(
+            map(math.isfinite, (self._level, self._noise, self._sum, self._base, self._free))
+        ):
             self._count, self._since = 0, 0
-            self._level = self._noise = self._sum = self._base = 0.0
+            self._level = self._noise = self._sum = self._base = self._free = 0.0

@@ -19,6 +19,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from .extremes import Extremes
+
 LEVEL = 11
 """Number of newest accepted values whose median is the level."""
 SPREAD = 96
@@ -72,6 +74,11 @@ SUSTAINED = 1.5
 CADENCE = 4.0
 """When the logging interval changes by more than this factor, two times in a row, the spread is
 learnt again: means over 500 steps have less noise than single steps."""
+EXCURSION, EXCESS, CLUSTER = 2.0, 0.35, 4
+"""Spreads from which the second largest of the newest values is an excursion, the mean by which that is
+exceeded in independent noise (measured), and the reports below it that end one."""
+FAR = 1e6
+"""Spreads that are counted at most."""
 TINY = 1e-12
 
 Kind = Literal["nonfinite", "gross", "spike"]
@@ -149,6 +156,14 @@ class SpikeDetector:
     _width: float = 0.0
     """The spread before the streak."""
     _changes: int = 0
+    _above: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
+    """How many spreads each of the newest values was above the level."""
+    _usual: Extremes = field(default_factory=lambda: Extremes(EXCURSION, EXCESS, 1e-4))
+    """How high the second largest of these comes in this run by itself."""
+    _singles: Extremes = field(default_factory=lambda: Extremes(2 * OUT, 2 * EXCESS, 1e-4))
+    """How high single ones come, in a run that has had gross ones which came back."""
+    _highest: float = 0.0
+    """The largest size so far."""
     SAVED: ClassVar[Any] = {
         "level": "_level",
         "residuals": "_residuals",
@@ -156,6 +171,10 @@ class SpikeDetector:
         "held": "_held",
         "numbers": ("_out", "_count", "_quiet", "_changes", "_streak"),
         "marks": ("_largest", "_width", "_last", "_start", "_best", "_step", "_gap"),
+        "above": "_above",
+        "usual": "_usual",
+        "singles": "_singles",
+        "highest": "_highest",
     }
 
     @property
@@ -230,6 +249,15 @@ class SpikeDetector:
         progress = self._progress(level)
         spread = self._spread(level, progress)
         above = value - level
+        self._above.append(min(above / spread, FAR))
+        one, pair = self._above[-1], sorted(self._above)[-2] if len(self._above) == OF_LAST else 0.0
+        limit, single = self._usual.level, self._singles.level
+        if self.known and len(self._above) == OF_LAST:
+            self._usual.see(pair, CLUSTER)
+            self._singles.see(one, CLUSTER)
+        if abs(value) > GROSS * self._highest:
+            single = 0.0
+        self._highest = max(self._highest, abs(value))
         gross = above > 2 * OUT * spread and abs(value) > GROSS * self._largest
         out = gross
         if self._quiet:
@@ -254,7 +282,8 @@ class SpikeDetector:
                 self._learn_outlier()
         else:
             self._hold(value, level)
-        if gross or self._out.bit_count() >= AT_LEAST or self._streak >= STREAK:
+        enough = self._out.bit_count() >= AT_LEAST or self._streak >= STREAK
+        if (gross and one >= single) or (enough and pair >= limit):
             since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
         return None

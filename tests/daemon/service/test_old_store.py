@@ -151,6 +151,9 @@ def test_every_ledger_is_read_and_written_as_it_was(kind: type[Accumulator]) -> 
     if kind.key() == "Losses":  # later than 0.1.0
         assert all(one.pop("undone") for _, one in written["series"])
         assert all(jump.pop() == 0 for jump in written["jumps"]["all"])  # ``high``
+        for _, one in written["series"]:
+            guard, drift = one["guard"], one["drift"]
+            del guard["above"], guard["usual"], guard["singles"], guard["highest"], drift[6:]
     assert written == saved
 
 
