@@ -119,6 +119,7 @@ class CheckpointFinder:
         self.roots = tuple(sorted(every, key=lambda p: p in known and not known[p].whole))
         self._names = SaveNames(self.roots, known, leads_far, opens=opens)
         self._at_once = at_once or MOST_NAMES
+        self._most_folders = MOST_FOLDERS
         self._root_now = ""
         self._folders: dict[str, _Folder] = {}
         self._seen: dict[str, _Folder] = {}
@@ -158,7 +159,7 @@ class CheckpointFinder:
         ``barred``: folders that are not touched, nor what is in them. Raises OSError when watched
         folders exist and none of them can be read.
         """
-        self._left, self._looks = self._at_once, MOST_FOLDERS
+        self._left, self._looks = self._at_once, self._most_folders
         self._waits = self._over = False
         self._seen = {}
         self._names.barred = barred
@@ -173,6 +174,7 @@ class CheckpointFinder:
 
     def scan_all(self) -> dict[str, CheckpointPath]:
         """As :meth:`scan`, of all names at once; for a command, which may take its time."""
+        self._most_folders = MOST_FOUND  # once, where the daemon looks every two seconds
         try:
             places = self.scan(math.inf)  # nothing has changed just now
             while self.first_pass:
@@ -200,7 +202,7 @@ class CheckpointFinder:
             )
         if self._over or any(folder.cut for folder in self._folders.values()):
             told.append(
-                f"there are more than {MOST_FOUND:,} saves or {MOST_FOLDERS:,} folders below "
+                f"there are more than {MOST_FOUND:,} saves or {self._most_folders:,} folders below "
                 f"{', '.join(self.roots)}: the others are not followed"
             )
         return told
@@ -363,7 +365,7 @@ class CheckpointFinder:
         """Add the checkpoints among these files, and the folders in which there may be some."""
         if folder.kind is None:
             here = _add(folder.here, self._names.files(path, files), MOST_FOUND)
-            below = _add(folder.below, self._names.folders(path, folders), MOST_FOLDERS)
+            below = _add(folder.below, self._names.folders(path, folders), self._most_folders)
             folder.cut = folder.cut or not (here and below)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..config.save_folder import SaveFolder, shape
 from .formats import names
 
-_NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
+NEVER = frozenset({"__pycache__", "wandb", "mlruns", "tensorboard", "tb_logs", "node_modules"})
 
 _MOST_PEEKED = 20_000
 
@@ -165,7 +165,7 @@ class SaveNames:
             e.path
             for e in folders
             if names.is_leftover_checkpoint(e.name)
-            or not (e.name.startswith(".") or e.name in _NEVER or names.is_compiled(e.name))
+            or not (e.name.startswith(".") or e.name in NEVER or names.is_compiled(e.name))
         )
 
     def _among_data(self, path: str) -> bool:

@@ -319,6 +319,11 @@ def _checks(add: Add) -> None:
         "finite (no NaN or infinity too; the default)",
     )
     sub.add_argument("--python", metavar="PATH", help="with --deep: the Python to load with")
+    sub.add_argument(
+        "--quarantine",
+        action="store_true",
+        help="rename what is corrupt or incomplete to NAME.quarantined, so that no trainer resumes from it",
+    )
     json_option(sub)
     sub = add(
         "replay",

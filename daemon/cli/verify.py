@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..checkpoints.followed import FilesFingerprint
 from ..checkpoints.load import interpreters, memory_budget
 from ..checkpoints.load import loader as loading
-from ..checkpoints.verify import bitrot
+from ..checkpoints.verify import bitrot, manifest, structure
 from ..checkpoints.verify import levels as checks
+from ..checkpoints.verify.skipped import skipped
+from ..client import Client, RemoteError
 from ..config.run_spec import RunSpec
 from ..system.clock import SystemClock
-from ..system.errors import UsageError
+from ..system.errors import DaemonUnreachable, UsageError
 from . import console, offline
-from .context import state
+from .context import client, state
 from .named_files import near
+from .quarantine import quarantine
 from .selection import mark_now
 
 Entry = dict[str, Any]
 INTERRUPTED = 130
+_DAEMON_S = 5.0
+"""Seconds for the daemon to take what was found; without one nothing is lost but its memory of it."""
+_AT_ONCE = 500
+"""Verdicts in one message: of 1 KiB each, a fraction of what a message may have."""
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -46,6 +55,10 @@ def verify(args: argparse.Namespace) -> int:
     finally:
         checking.bar.clear()
     checking.tell_rest()
+    checking.tell_data()
+    checking.hand_over(client(args, _DAEMON_S))
+    if args.quarantine and not checking.interrupted:
+        checking.quarantine()
     if checking.refused:
         raise UsageError(
             f"nothing could be loaded: {checking.refused}", "name a python: --python PATH"
@@ -90,6 +103,8 @@ class _Checking:
         self._paths: list[str] = args.path
         self._runs = str(state(args).root / "runs")
         self._found: list[Entry] = []
+        self._marks: dict[str, FilesFingerprint] = {}
+        """The state of the files when they were verified, of those that did not change meanwhile."""
         self._told = 0
         self._past = 0
         self.bar = self._bar(0)
@@ -106,15 +121,23 @@ class _Checking:
         inside = [each for path in self._paths for each in _inside(path)]
         known = bitrot.recorded(bitrot.indexes(self._runs, inside))
         by_path = {os.path.realpath(path): entry for path, entry in known.items()}
-        self.bar = self._bar(sum(mark_now(path).bytes for path in inside))
+        before_it = {path: mark_now(path) for path in inside}
+        self.bar = self._bar(sum(mark.bytes for mark in before_it.values()))
         for entry in checks.results(self._paths, self._level, self._progress):
             self._past += entry["bytes"]
             mark = mark_now(entry["path"])
+            if mark == before_it.get(entry["path"]):
+                self._marks[entry["path"]] = mark
             before = by_path.get(os.path.realpath(entry["path"]))
             changed = before and bitrot.why_corrupt(
                 before, entry["digest"], mark.bytes, mark.newest_ns / 1e9
             )
-            self._found.append(_rotten(entry, changed) if changed else entry)
+            if changed:
+                entry = _rotten(entry, changed)
+            elif self._level != structure.LEVEL and entry["state"] in ("ok", "unverifiable"):
+                state, why = manifest.why_other(entry["path"])
+                entry = {**_rotten(entry, why), "state": state} if why else entry
+            self._found.append(entry)
             if not self._deep:
                 self._tell(len(self._found))
 
@@ -146,6 +169,37 @@ class _Checking:
         self._tell(len(self._found))
         if self._loaded_by:
             console.say(f"loaded by {self._loaded_by}")
+
+    def tell_data(self) -> None:
+        """Say which files of tensors lie where data lies: they are no saves, and none was opened."""
+        for path in () if self.interrupted else self._paths:
+            if os.path.isdir(path) and (note := skipped(path, _inside(path)).note()):
+                console.complain(note)
+
+    def hand_over(self, daemon: Client) -> None:
+        """Tell the daemon, if one runs: its index and its pushes then say the same."""
+        found = [
+            {
+                "paths": [*dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))],  # noqa: PTH100
+                "bytes": mark.bytes,
+                "saved_at": mark.newest_ns / 1e9,
+                **{name: entry[name] for name in ("state", "level", "detail", "digest")},
+            }
+            for entry in self._found
+            if (mark := self._marks.get(path := entry["path"])) is not None
+        ]
+        with contextlib.suppress(DaemonUnreachable, RemoteError):
+            for start in range(0, len(found), _AT_ONCE):
+                daemon.ask("verified", found=found[start : start + _AT_ONCE])
+
+    def quarantine(self) -> None:
+        """Rename what is bad. What was handed over to the daemon before tells why it is gone."""
+        newest = {path: mark.newest_ns / 1e9 for path, mark in self._marks.items()}
+        quarantine(self._found, newest, SystemClock().now(), say=self._say)
+
+    def _say(self, text: str) -> None:
+        """Beside JSON a sentence goes to standard error."""
+        (console.complain if self._json else console.say)(text)
 
     def _tell(self, count: int) -> None:
         """Print those of the first ``count`` results that have not been printed yet."""

@@ -23,6 +23,7 @@ from ..config import phones
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
 from ..report import facts
+from ..sources.told_verdicts import told_verdict
 from ..system import procfs
 from ..system.clock import iso
 from ..system.errors import UsageError
@@ -32,6 +33,7 @@ from .long_answers import NOT_YET, LongAnswer
 from .own_report import OwnReport
 from .publishing import MANY_SAVES
 from .server import Handler
+from .told_saves import take_verdicts
 from .watched_run import WatchedRun
 
 Question = Mapping[str, Any]
@@ -75,6 +77,7 @@ class Handlers:
             "follow": self.incidents,
             "checkpoints": self.checkpoints,
             "rescan": self.rescan,
+            "verified": self.verified,
             "watch": self.watch,
             "finding": self.finding,
             "ack": self.ack,
@@ -199,6 +202,14 @@ class Handlers:
             "started_at": watched.facts.started_at,
             "index": watched.index if question.get("rebuilt") else None,
         }
+
+    def verified(self, question: Question) -> dict[str, Any]:
+        """Take over verdicts of ``verify`` about saves of any run."""
+        said = question["found"]
+        if not isinstance(said, list):
+            raise UsageError("`found` is a list of verdicts")
+        told = [one for each in said if (one := told_verdict(each)) is not None]
+        return {"taken": take_verdicts(self._context, told)}
 
     def watch(self, question: Question) -> dict[str, Any]:
         """Put a run under watch; of one that is already watched, the logs and folders that are new

@@ -22,47 +22,25 @@ from ..system.guard import Guards
 from ..system.source import Source
 from ..system.worker import module_argv
 from .far_scan import FolderSearch
+from .restless import Restless
 from .save_order import ByTime, DataOrder, DueQueue, MeetOrder
-from .verifier import LEARNED_PATIENCE_S, Verifier
+from .save_patience import CORRUPT_PATIENCE_S as CORRUPT_PATIENCE_S
+from .save_patience import FILE_PATIENCE_S as FILE_PATIENCE_S
+from .save_patience import FOLDER_PATIENCE_S as FOLDER_PATIENCE_S
+from .save_patience import GONE_STILL_S as GONE_STILL_S
+from .save_patience import LEFTOVER_FOLDER_STILL_S as LEFTOVER_FOLDER_STILL_S
+from .save_patience import LEFTOVER_STILL_S as LEFTOVER_STILL_S
+from .save_patience import MOST_PUT_OFF_S as MOST_PUT_OFF_S
+from .save_patience import QUIET_S as QUIET_S
+from .save_patience import SETTLE_S as SETTLE_S
+from .save_patience import SMALL_BYTES as SMALL_BYTES
+from .save_patience import WRITER_PATIENCE_S as WRITER_PATIENCE_S
+from .told_verdicts import ToldVerdict, take
+from .verifier import LEARNED_PATIENCE_S, READ_S, Verifier
+from .verifier import MOST_FAILURES as _MOST_FAILURES
 from .verifier import VERIFIER_DEADLINE_S as VERIFIER_DEADLINE_S
 
 VERIFIER_ARGV = module_argv("middlewatch.daemon.checkpoints.verify.worker")
-SETTLE_S = 3.0
-"""Seconds without a change before the verifier is asked: one scan and a half. Asking too early
-costs one check (under 10 ms) and gives no false verdict, because of the waits below."""
-FILE_PATIENCE_S = 12.0
-"""Seconds without a change before a single damaged file is reported. Our choice: well within the
-30 s in which a verdict is due; a writer that pauses for longer still holds the file open."""
-FOLDER_PATIENCE_S = 90.0
-"""The same for a folder: between two of its files, with none open, a trainer may gather the
-optimizer state of all ranks. Our choice, not measured: long, as the only cost is a late report."""
-CORRUPT_PATIENCE_S = 24.0
-"""The same for a folder with a truncated file that no process holds open: a writer that pauses
-between two files leaves only whole ones. As all files are looked at every 32 s, such a folder is
-reported within a minute."""
-GONE_STILL_S = 2.0
-"""The same for a file after the run has ended and no process holds it open: an ended run is
-watched for only a few seconds more."""
-QUIET_S = 4.0
-"""Seconds (two scans) in which nothing grew, before data is read: reading must not slow a save."""
-READ_S = 1.0
-"""Seconds of reading after one scan (every 2 s): several small checkpoints, or of a large one the
-part that the verifier reads for one question."""
-SMALL_BYTES = 64 << 20
-"""A checkpoint up to this size is read at any time: it takes less than the tenth of a second that
-a disk needs to write what a save brings in."""
-MOST_PUT_OFF_S = 300.0
-"""Data is read after this time even if there was no quiet moment: a run that saves all the time is
-verified as well."""
-WRITER_PATIENCE_S = 600.0
-"""Seconds without a change before damage is reported although a process holds a file open for
-writing."""
-_MOST_FAILURES = 3
-"""Verifiers that may die while checking one checkpoint before it is called ``unverifiable``."""
-LEFTOVER_STILL_S, LEFTOVER_FOLDER_STILL_S = 20.0, 40.0
-"""Seconds without a change after which a temporary file, or folder, that no process holds open
-counts as left behind. Twice as long for a folder, whose writer may gather the state of all ranks
-between two files. It is reported as a note, within a minute."""
 
 
 class CheckpointDir(Source):
@@ -103,6 +81,7 @@ class CheckpointDir(Source):
         self._followed: dict[str, Followed] = {}
         self._order, self._sorted = MeetOrder(), ByTime()
         self._due, self._data = DueQueue(), DataOrder()
+        self._restless = Restless()
         self._asked: Followed | None = None
         self._reading = False
         """The outstanding question is to read the data, not only the structure."""
@@ -201,6 +180,11 @@ class CheckpointDir(Source):
             if followed.seen is not None and not followed.place.leftover:
                 followed.forget(now)
 
+    def told(self, verdict: ToldVerdict, now: float) -> CheckpointSeen | None:
+        """A command has verified one of them; what is new about it."""
+        known = (self._followed.get(path) for path in verdict.paths)
+        return next((take(f, verdict, now) for f in known if f is not None), None)
+
     def growing(self) -> float | None:
         """When a checkpoint or temporary last grew, in epoch seconds; ``None``: never."""
         return self._grew_at
@@ -208,6 +192,7 @@ class CheckpointDir(Source):
     def _look(self, places: Mapping[str, CheckpointPath], now: float) -> Iterator[CheckpointSeen]:
         for path in self._followed.keys() - places.keys():
             gone = self._followed.pop(path)
+            self._restless.gone(path)
             if gone is self._asked:
                 self._asked = None
             if gone.left:
@@ -228,8 +213,9 @@ class CheckpointDir(Source):
             if changed and _counts(followed):
                 if followed.seen is None or followed.seen.state != "pending":
                     yield followed.restored(now)
-                else:
-                    followed.pending(now, "being saved")
+                if followed.seen is None or followed.seen.state == "pending":
+                    size = followed.fingerprint.bytes
+                    followed.pending(now, self._restless.changed(followed.path, size, now))
             elif changed:
                 followed.seen = None
                 if followed.left:
@@ -266,6 +252,7 @@ class CheckpointDir(Source):
         self._refused_at = None
         self._asked, self._reading = newest, False
         newest.asked = newest.fingerprint
+        self._restless.tried(newest.path, now)
 
     def _ask_data(self, now: float) -> None:
         """Have a part of the data of the newest whole checkpoint read.
@@ -313,7 +300,9 @@ class CheckpointDir(Source):
             patience = LEFTOVER_STILL_S if alone else LEFTOVER_FOLDER_STILL_S
             patience = GONE_STILL_S if self.writer_gone else patience
             return followed.fingerprint.files > 0 and still_s >= patience and now >= followed.ask_at
-        return followed.seen is not None and still_s >= self._settle_s and now >= followed.ask_at
+        if followed.seen is None or now < followed.ask_at:
+            return False
+        return still_s >= self._settle_s or self._restless.due(followed.path, now)
 
     def _take_answers(self, now: float) -> Iterator[CheckpointSeen]:
         for answer in self._verify.answers():
@@ -358,6 +347,8 @@ class CheckpointDir(Source):
                 followed.ask_at = now + min(patience - still_s, max(5.0, still_s))
                 followed.pending(now, f"not whole yet: {answer.get('detail')}"[:400])
                 return
+        still = abs(now - followed.changed_at) >= self._settle_s
+        self._restless.judged(followed.path, now, still=still)
         yield followed.add_verdict(answer, now)
 
     def _hurry(self, now: float) -> Iterator[CheckpointSeen]:

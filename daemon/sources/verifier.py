@@ -12,6 +12,11 @@ LEARNED_PATIENCE_S = 7 * 86400.0
 """Seconds for which a run that goes on is given the benefit of the doubt when only its earlier saves say that a
 part is missing: it may have been told to save less from now on. The next save tells, or the end of the run.
 Our choice: longer than any run saves nothing."""
+READ_S = 1.0
+"""Seconds of reading after one scan (every 2 s): several small checkpoints, or of a large one the
+part that the verifier reads for one question."""
+MOST_FAILURES = 3
+"""Verifiers that may die while checking one checkpoint before it is called ``unverifiable``."""
 
 
 class Verifier(Protocol):

@@ -31,6 +31,7 @@ NOT_RUN = {
     "phone": ["the incident is an example", "the incident is an example"],
     "using-checkpoints": [
         "it needs torch",
+        "it renames",
         "it starts a training again",
         "it needs another host",
         "it deletes",

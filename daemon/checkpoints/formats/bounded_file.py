@@ -8,8 +8,11 @@ pages.
 
 from __future__ import annotations
 
+import bisect
+import contextlib
+import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 
 from ...system import page_cache, places
@@ -19,6 +22,7 @@ LONGEST = 32 << 20
 """Limit on one read, in bytes: the central directory of an archive with 400,000 records."""
 _SAMPLES = 32
 _SAMPLE = _PAGE = 4096
+_MOST_HOLES = 1000
 _SHORT = 64 << 10
 """Bytes: reads up to this length leave the page cache as it was."""
 
@@ -141,6 +145,50 @@ class BoundedFile:
         start = first * _PAGE
         near = any(start - 8 <= border <= start + 8 for border in borders)
         return 0 if near or not any(self.read_up_to(max(0, start - 8), 8)) else self.size - start
+
+    def lost_hole(self, borders: Iterable[int] = ()) -> tuple[int, int]:
+        """(offset, bytes) of a hole in the middle of data, where pages were never written; (0, 0): none.
+
+        A file system that compresses, and a copy with ``--sparse``, makes holes of zeroes as well. Those are no
+        loss, and their zeroes begin and end somewhere near the hole. Where pages are missing, there are numbers
+        within eight bytes on both sides; by chance both are so one time in 250,000. ``borders``: where tensors
+        begin; a hole that begins or ends at one of them may be a tensor that is zero.
+        """
+        found = [(a, b) for a, b in self._holes() if a >= _PAGE and b < self.size]
+        if not found:
+            return 0, 0
+        known = sorted(borders)
+        for start, end in found:
+            at = (bisect.bisect_left(known, place - 8) for place in (start, end))
+            if any(
+                n < len(known) and known[n] <= p + 8 for n, p in zip(at, (start, end), strict=True)
+            ):
+                continue
+            if any(self.read_up_to(start - 8, 8)) and any(self.read_up_to(end, 8)):
+                return start, end - start
+        return 0, 0
+
+    def all_hole(self) -> bool:
+        """Whether nothing was ever written to it: it was only given its length."""
+        return next(self._holes(), (1, 0)) == (0, self.size) if self.size else False
+
+    def _holes(self) -> Iterator[tuple[int, int]]:
+        """(begin, end) of the first holes of the file on disk, as offsets of this one. None where the file
+        system does not tell."""
+        at, last = self.begin, self.begin + self.size
+        with contextlib.suppress(OSError):
+            for _ in range(_MOST_HOLES):
+                at = os.lseek(self._fd, at, os.SEEK_HOLE)
+                if at >= last:
+                    return
+                try:
+                    end = min(last, os.lseek(self._fd, at, os.SEEK_DATA))
+                except OSError as error:
+                    if error.errno != errno.ENXIO:  # it has no data up to its end
+                        raise
+                    end = last
+                yield at - self.begin, end - self.begin
+                at = end
 
     def all_zero(self) -> bool:
         """Whether every byte is zero, judged by 32 samples over the whole file."""

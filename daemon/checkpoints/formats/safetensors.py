@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES, SAFETENSORS
 from .pickle_symbols import TooLong as TooLong
-from .torch_zip import Malformed
+from .torch_zip import Holed, Malformed
 
 HEADER_LIMIT = 8 << 20
 """Bytes of the longest header that is parsed: 80,000 tensors at 103 bytes each (measured)."""
@@ -76,6 +76,9 @@ def header(peek: BoundedFile) -> tuple[dict[str, TensorEntry], int]:
     lost = peek.lost_tail(8 + length + entry.begin for entry in entries.values())
     if lost:
         raise Malformed(f"the last {lost} bytes are zeroes: they never reached the disk")
+    start, count = peek.lost_hole(8 + length + entry.begin for entry in entries.values())
+    if count:
+        raise Holed(start, count)
     return entries, 8 + length
 
 

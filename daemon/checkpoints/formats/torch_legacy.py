@@ -12,7 +12,7 @@ from . import pickle_walk
 from .bounded_file import BoundedFile
 from .dtypes import ITEM_BYTES
 from .pickle_symbols import TooLong
-from .torch_zip import Malformed
+from .torch_zip import Holed, Malformed
 
 _COUNT_BYTES = 8
 _ITEMS = frozenset(ITEM_BYTES.values())
@@ -51,9 +51,13 @@ def read(peek: BoundedFile) -> Legacy:
         raise Malformed(f"the file is cut off: {end - peek.size} bytes are missing")
     if end < peek.size:
         raise Malformed(f"{peek.size - end} bytes more than its storages need")
-    lost = peek.lost_tail([at for s in starts.values() for at in (s - _COUNT_BYTES, s)])
+    borders = [at for s in starts.values() for at in (s - _COUNT_BYTES, s)]
+    lost = peek.lost_tail(borders)
     if lost:
         raise Malformed(f"the last {lost} bytes are zeroes: they never reached the disk")
+    hole, count = peek.lost_hole(borders)
+    if count:
+        raise Holed(hole, count)
     for key, at in starts.items():
         count = int.from_bytes(
             peek.read_at(at - _COUNT_BYTES, _COUNT_BYTES), "big" if big else "little"

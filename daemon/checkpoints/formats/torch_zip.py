@@ -36,6 +36,15 @@ class Malformed(Exception):
     """A file is damaged or contradicts itself; ``str()`` is a sentence for a person."""
 
 
+class Holed(Malformed):
+    """Pages in the middle of the data were never written."""
+
+    def __init__(self, start: int, count: int) -> None:
+        super().__init__(
+            f"a hole of {count} bytes at {start}, in the middle of numbers: pages never written"
+        )
+
+
 class ZipMember(NamedTuple):
     """One member of the archive, as the central directory has it."""
 
@@ -168,6 +177,8 @@ def _directory(peek: BoundedFile) -> tuple[tuple[ZipMember, ...], int]:
         wide = ((count, 0xFFFF), (size, _IN_64), (offset, _IN_64))
         if any(s not in (w, most) for s, (w, most) in zip(short, wide, strict=True)):
             raise Malformed("the end record contradicts the zip64 end record")
+    else:
+        _one_disk(count, *struct.unpack_from("<HHH", end, 4))
     if offset + size > limit:
         raise Malformed(f"the central directory reaches {offset + size - limit} bytes too far")
     if offset + size < limit:
@@ -240,7 +251,10 @@ def _end64_record(peek: BoundedFile, end_at: int) -> tuple[int, int, int, int]:
     """(offset of the zip64 end record; count, size and offset of the central directory)."""
     if not _has_locator(peek, end_at):
         raise Malformed("the end record asks for zip64, and there is no zip64 locator")
-    (at,) = struct.unpack_from("<Q", peek.read_at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES), 8)
+    locator = peek.read_at(end_at - _LOCATOR_BYTES, _LOCATOR_BYTES)
+    at, disks = struct.unpack_from("<QI", locator, 8)
+    if disks != 1:
+        raise Malformed(f"the zip64 locator speaks of {disks} disks, which torch does not read")
     if at + _END64_BYTES > end_at:
         raise Malformed("the zip64 locator points outside the file")
     record = peek.read_at(at, _END64_BYTES)
@@ -250,7 +264,14 @@ def _end64_record(peek: BoundedFile, end_at: int) -> tuple[int, int, int, int]:
     if at + 12 + length != end_at - _LOCATOR_BYTES:
         raise Malformed("something lies between the zip64 end record and its locator")
     count, size, offset = struct.unpack_from("<QQQ", record, 32)
+    _one_disk(count, *struct.unpack_from("<IIQ", record, 16))
     return at, count, size, offset
+
+
+def _one_disk(count: int, disk: int, of_directory: int, here: int) -> None:
+    """Compare what an end record says about disks, as torch does (miniz, mz_zip_reader_read_central_dir)."""
+    if here != count or (disk, of_directory) not in ((0, 0), (1, 1)):
+        raise Malformed("an end record speaks of several disks, which torch does not read")
 
 
 def _sizes64(extra: bytes, *sizes: int) -> tuple[int, ...]:

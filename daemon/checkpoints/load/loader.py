@@ -139,7 +139,7 @@ _BOOT = (
 """Starts the child: no imports from the working directory; its program is read from stdin."""
 
 
-_PARTS = ("checkpoints.load.sandbox", "checkpoints.load.program")
+_PARTS = tuple(f"checkpoints.load.{part}" for part in ("sandbox", "plain_objects", "program"))
 
 
 def program() -> str:

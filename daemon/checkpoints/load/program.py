@@ -12,7 +12,7 @@ names the code); ``unverifiable``: it cannot be loaded here.
 No code in a file is run, by these measures. An archive with TorchScript is not loaded (torch
 before 2.6 hands it to another loader even with ``weights_only``). The pickle is first read opcode
 by opcode, with the same reader that torch uses, and not loaded if it names anything that is not
-on torch's own list. torch loads it with ``weights_only=True``, never without. And the kernel
+on torch's own list and no plain object of :mod:`.plain_objects`. torch loads it with ``weights_only=True``, never without. And the kernel
 forbids this process to start programs, to open sockets and to write, rename or remove files,
 because ``weights_only`` has had security holes (CVE-2025-32434, CVE-2026-24747).
 """
@@ -31,6 +31,7 @@ import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from typing import Any
 
+from .plain_objects import accepted, plain
 from .sandbox import bounded, enter, left_as_it_was, step_back
 
 ZIP = b"PK\x03\x04"
@@ -55,6 +56,7 @@ _REFUSALS = (
     "Can only SET",
     "TorchScript",
     ".tar format",
+    "is not plain",
     "to load",
 )
 _NO_MEMORY = ("allocate memory", "out of memory", "Cannot allocate", "unable to mmap")
@@ -111,8 +113,11 @@ def allowed(torch: Any) -> set[str]:
     return set(unpickler._get_allowed_globals())  # noqa: SLF001
 
 
-def look_first(torch: Any, file: Any) -> None:
-    """Raise :class:`Refused` for a file that ``torch.load`` must not be given."""
+def look_first(torch: Any, file: Any) -> set[str]:
+    """The names beyond torch's own list that the file needs and that are plain data.
+
+    Raises :class:`Refused` for a file that ``torch.load`` must not be given.
+    """
     head = file.read(len(LEGACY))
     file.seek(0)
     if head.startswith(ZIP):
@@ -131,10 +136,12 @@ def look_first(torch: Any, file: Any) -> None:
     else:
         raise Refused("it is a plain pickle, which can run any code")
     file.seek(0)
-    beyond = sorted(set(wanted) - allowed(torch))
+    more_plain = plain(wanted) - allowed(torch)
+    beyond = sorted(set(wanted) - allowed(torch) - more_plain)
     if beyond:
         more = f" and {len(beyond) - 2} more" if len(beyond) > 2 else ""
         raise Refused(f"it needs {', '.join(beyond[:2])}{more}, which would run code")
+    return more_plain
 
 
 # ------------------------------------------------------------------------ loading
@@ -198,6 +205,8 @@ class Loader:
             state, detail = "refused", str(why)
         except Impossible as why:
             state, detail = "unverifiable", str(why)
+        except LookupError as why:
+            state, detail = self._lookup(why)
         except OSError as why:
             state, detail = "unverifiable", why.strerror or str(why)
         except MemoryError:
@@ -212,6 +221,11 @@ class Loader:
         if question["kind"] == "slices":
             return self._slices(path, question["slices"])
         return self._file(path)
+
+    def _lookup(self, why: LookupError) -> tuple[str, str]:
+        if type(why) is LookupError:  # ours; a KeyError is torch's
+            return "refused", f"it needs more names than torch's own: {why}"
+        return self._judge(why)
 
     def _judge(self, why: Exception) -> tuple[str, str]:
         text = str(why) or type(why).__name__
@@ -228,7 +242,7 @@ class Loader:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             with bounded(size + self._memory):
-                look_first(torch, file)
+                needed = look_first(torch, file)
                 options = {"weights_only": True, "map_location": "cpu"}
                 if file.read(4) == ZIP and takes(torch.load, "mmap"):
                     options["mmap"] = True
@@ -237,7 +251,8 @@ class Loader:
                         f"it needs {size} bytes of memory, because it cannot be mapped"
                     )
                 # By descriptor: the same file that was examined, even if its path was replaced.
-                loaded = torch.load(f"/proc/self/fd/{file.fileno()}", **options)
+                with accepted(torch, needed):
+                    loaded = torch.load(f"/proc/self/fd/{file.fileno()}", **options)
                 return tensors_in(torch, loaded)
 
     def _slices(self, path: str, slices: list[list[int]]) -> int:
@@ -249,8 +264,8 @@ class Loader:
             if length > self._memory:
                 raise Impossible(f"it needs {length} bytes of memory for one tensor")
             with bounded(2 * length + self._memory), Slice(path, start, length) as file:
-                look_first(self._torch, file)
-                loaded = self._torch.load(file, weights_only=True, map_location="cpu")
+                with accepted(self._torch, look_first(self._torch, file)):
+                    loaded = self._torch.load(file, weights_only=True, map_location="cpu")
                 count += tensors_in(self._torch, loaded)
             self._tell(start + length)
         return count
@@ -317,6 +332,8 @@ def main() -> int:
     except Exception as error:  # noqa: BLE001 (a broken torch fails in many ways)
         write_answer({"ready": False, "why": f"{type(error).__name__}: {str(error)[:300]}"})
         return 0
+    with contextlib.suppress(ImportError):
+        import numpy  # noqa: F401, ICN001 (likewise)
     with contextlib.suppress(ImportError):
         import safetensors.torch  # noqa: F401 (before the sandbox: it may be compiled now)
     if not takes(torch.load, "weights_only"):

@@ -80,6 +80,7 @@ def _named(process: Process, paths: Collection[str]) -> Iterator[tuple[str, str]
             if "/" not in word and "." not in word and "-" not in word:
                 continue
             full = os.path.normpath(os.path.join(folder, word))  # noqa: PTH118 (runs per word)
-            for path in paths:
-                if full == path or full.startswith(path + "/"):
-                    yield path, "was started with its path"
+            while full not in ("", "/", "."):  # the path itself, and the folders that it lies in
+                if full in paths:
+                    yield full, "was started with its path"
+                full = full.rpartition("/")[0]

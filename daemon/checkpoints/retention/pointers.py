@@ -16,7 +16,8 @@ _BEST = re.compile(r'"best_model_checkpoint":\s*"([^"]+)"')
 ``load_best_model_at_end`` the checkpoint that it names is read when the training ends."""
 _LONGEST = 64 << 10
 _WORD = re.compile(r"[^\s\"':,]+")
-_MOST_NAMES = 20_000
+_MOST_NAMES = 1_000_000
+"""Names of one folder that are looked at: this is done for a command, which may take its time."""
 
 
 def pointers(paths: Collection[str]) -> dict[str, str]:
@@ -44,15 +45,23 @@ def pointers(paths: Collection[str]) -> dict[str, str]:
 
 
 def _named_best(real: Mapping[str, str]) -> dict[str, str]:
-    """Checkpoints that the newest ``checkpoint-N`` of their folder names as the best one."""
-    newest: dict[str, tuple[int, str]] = {}
+    """Checkpoints that the newest ``checkpoint-N`` of their folder names as the best one.
+
+    Each was the best when it was saved, if the model got better from save to save: what an older one
+    says of itself counts no more. After a start from an earlier step the one written last may
+    have a lower number than the newest: then both are asked.
+    """
+    newest: dict[tuple[str, str], tuple[int, str]] = {}
     for path in real:
         home, _, name = path.rpartition("/")
         number = name.rpartition("-")[2]
-        if number.isdecimal() and os.path.isfile(f"{path}/trainer_state.json"):
-            newest[home] = max(newest.get(home, (-1, "")), (int(number), path))
+        with contextlib.suppress(OSError):
+            if number.isdecimal():
+                written = os.stat(f"{path}/trainer_state.json").st_mtime_ns
+                for by, value in (("number", int(number)), ("time", written)):
+                    newest[home, by] = max(newest.get((home, by), (-1, "")), (value, path))
     found = {}
-    for home, (_, path) in newest.items():
+    for (home, _), (_, path) in newest.items():
         with (
             contextlib.suppress(OSError),
             open(places.open_file(f"{path}/trainer_state.json"), "rb") as file,

@@ -12,6 +12,7 @@ and ``D_100.pth``, two halves of one save, are of two series; so are ``a/step-9.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,11 +66,12 @@ def choose(
         if path in reasons and reason not in reasons[path]:
             reasons[path].append(reason)
     _keep_together(entries, reasons)
+    last_sound = _last_sound_after(entries)
     choices = []
     for place, entry in enumerate(entries):
         path, state = entry["path"], entry["verified"]["state"]
         why = reasons[path]
-        if not why and state != "ok" and not _outlived(place, entries):
+        if not why and state != "ok" and _saved(entry) > last_sound[place]:
             why = [f"{state}, and no verified one is newer"]
         if not why and state in DAMAGED and not policy.damaged:
             why = [f"{state}: only --damaged proposes it"]
@@ -85,6 +87,7 @@ def newest_verified(index: Mapping[str, Any]) -> Entry | None:
     return next((e for e in reversed(index["checkpoints"]) if _sound(e)), None)
 
 
+@functools.lru_cache(maxsize=32_768)
 def series_of(path: str) -> str:
     """The series of a checkpoint: its folder, and its name with ``#`` for every number."""
     folder, _, name = path.rpartition("/")
@@ -96,10 +99,9 @@ def rocks(index: Mapping[str, Any]) -> dict[str, Entry]:
     return {series_of(e["path"]): e for e in index["checkpoints"] if _sound(e)}
 
 
-def bests(index: Mapping[str, Any], policy: Policy) -> list[Entry]:
-    """The verified ones that are kept for their metric, best first; at least one."""
-    sound = [e for e in index["checkpoints"] if _sound(e)]
-    return _ranked(index, sound)[: max(1, policy.best)]
+def ranked(index: Mapping[str, Any]) -> list[Entry]:
+    """The verified ones that can be ranked by a metric, best first."""
+    return _ranked(index, [e for e in index["checkpoints"] if _sound(e)])
 
 
 def _fixed(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -180,10 +182,14 @@ def _ranked(index: Mapping[str, Any], sound: Sequence[Entry]) -> list[Entry]:
     return []
 
 
-def _outlived(place: int, entries: Sequence[Entry]) -> bool:
-    """Whether a verified one is newer, both by its step and by its time."""
-    saved = _saved(entries[place])
-    return any(_sound(e) and _saved(e) >= saved for e in entries[place + 1 :])
+def _last_sound_after(entries: Sequence[Entry]) -> list[float]:
+    """For each entry, when the last verified one of those behind it was saved; ``-inf``: there is none.
+    An entry is outlived by one that is newer both by its step and by its time."""
+    found = [-math.inf] * len(entries)
+    for place in range(len(entries) - 1, 0, -1):
+        saved = _saved(entries[place]) if _sound(entries[place]) else -math.inf
+        found[place - 1] = max(found[place], saved)
+    return found
 
 
 def _whole(entry: Entry) -> bool:

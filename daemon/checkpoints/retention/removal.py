@@ -79,10 +79,42 @@ class Footprint:
         return self.path.rpartition("/")[2]
 
 
-def footprint(path: str, roots: Sequence[str]) -> Footprint:
+class Around:
+    """What is the same for all checkpoints that are examined together: where they may lie, and what is
+    mounted. Asked for once, because ten thousand readings of the mount table take seconds."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        """``roots``: the folders in which the checkpoints were found."""
+        self._roots = [os.path.realpath(root) for root in roots]
+        table = mounts.readable_table()
+        inside = tuple(f"{root.rstrip('/')}/" for root in self._roots)
+        self._points = [mount.point for mount in table if mount.point.startswith(inside)]
+        self._mounts = mounts.Mounts(table)
+        self._fuse: dict[str, bool] = {}
+
+    def check(self, real: str) -> None:
+        """Raise :class:`Unsafe` for a path, all links resolved, that lies outside or holds a mount."""
+        if not any(real.startswith(root.rstrip("/") + "/") for root in self._roots):
+            raise Unsafe("it lies outside the checkpoint folder")
+        inside = real + "/"
+        if any(root == real or root.startswith(inside) for root in self._roots):
+            raise Unsafe("it is a watched folder itself")
+        for point in self._points:
+            if point == real or point.startswith(inside):
+                raise Unsafe(f"{point} is a mount point")
+
+    def on_fuse(self, home: str) -> bool:
+        """Whether a folder is served by FUSE, where a new name may mean a copy."""
+        if home not in self._fuse:
+            found = self._mounts.of(home)
+            self._fuse[home] = found is not None and found.fstype.startswith("fuse")
+        return self._fuse[home]
+
+
+def footprint(path: str, around: Around) -> Footprint:
     """The files of a checkpoint. Raises :class:`Unsafe` where it must not be deleted, or OSError.
 
-    ``roots``: the folders it was found in. With all links resolved, it has to lie in one of them.
+    With all links resolved, it has to lie in one of the folders of ``around``.
     """
     try:
         places.check_links(os.path.dirname(path))
@@ -90,16 +122,9 @@ def footprint(path: str, roots: Sequence[str]) -> Footprint:
         raise Unsafe(str(error.strerror)) from None
     real = os.path.realpath(path)
     home, _, base = real.rpartition("/")
-    homes = [os.path.realpath(root) for root in roots]
     if stat.S_ISLNK(os.lstat(path).st_mode):
         raise Unsafe(f"it is a link to {real}")
-    if not any(real.startswith(root.rstrip("/") + "/") for root in homes):
-        raise Unsafe("it lies outside the checkpoint folder")
-    if any(root == real or root.startswith(real + "/") for root in homes):
-        raise Unsafe("it is a watched folder itself")
-    for mount in mounts.readable_table():
-        if mount.point == real or mount.point.startswith(real + "/"):
-            raise Unsafe(f"{mount.point} is a mount point")
+    around.check(real)
     if os.path.isdir(real):
         found = list(_inside(home, base, os.lstat(home).st_dev, 0))
     else:
@@ -128,20 +153,20 @@ def reckon(footprints: Iterable[Footprint]) -> tuple[int, int]:
     return sum(p.blocks * 512 for p in gone), len(gone)
 
 
-def remove(before: Footprint, roots: Sequence[str]) -> None:
+def remove(before: Footprint, around: Around) -> None:
     """Delete the files that ``before`` lists, if they are still the same.
 
     Raises :class:`Unsafe` when something has changed: before anything is deleted, except for a
     file that is replaced meanwhile. Raises OSError when a file cannot be deleted. After either,
     the rest of a folder may be left under its temporary name.
     """
-    now = footprint(before.path, roots)
+    now = footprint(before.path, around)
     if set(now.pieces) != set(before.pieces):
         raise Unsafe("it has changed since it was looked at")
     home = os.open(before.home, _NAMED_ONLY)
     try:
         own = os.path.isdir(before.path)
-        aside = _set_aside(home, before) if own else ""
+        aside = _set_aside(home, before, around) if own else ""
         if aside and not _is_the_one(os.lstat(aside, dir_fd=home), before):
             os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
             raise Unsafe("it was replaced just now")
@@ -254,10 +279,9 @@ def _turn(piece: Piece) -> tuple[int, int, str]:
     return (1 if names.is_weights(base) else 2), 0, piece.name
 
 
-def _set_aside(home: int, before: Footprint) -> str:
+def _set_aside(home: int, before: Footprint, around: Around) -> str:
     """Give a folder a temporary name and return it; empty on FUSE, where that may mean copying."""
-    around = mounts.Mounts(mounts.readable_table()).of(before.home)
-    if ASIDE in before.name or (around is not None and around.fstype.startswith("fuse")):
+    if ASIDE in before.name or around.on_fuse(before.home):
         return ""
     for number in range(1000):
         name = f".{before.name}{ASIDE}{number or ''}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..finder import CheckpointFinder, CheckpointPath
 from ..formats import names, recognise
-from . import composition, folders, structure
+from . import composition, folders, skipped, structure
 from .verdicts import one_detail
 
 FINITE = "finite"
@@ -88,7 +88,8 @@ def verify(
 ) -> list[dict[str, Any]]:
     """Check the checkpoints at these paths and in these folders, in this order, up to ``level``.
 
-    A folder without a checkpoint gives one ``unverifiable`` entry. Raises nothing for what is
+    A folder without a checkpoint gives one ``unverifiable`` entry, and so does each reason for which
+    something in a folder was not checked. Raises nothing for what is
     found.
     """
     return list(results(paths, level, progress))
@@ -114,7 +115,9 @@ def results(
         reason = folders.dangling_latest(path) if os.path.isdir(path) else ""
         if reason:
             yield _entry(f"{path.rstrip('/')}/latest", "incomplete", reason)
-        elif not inside:
+        left = skipped.skipped(path, inside).sentences() if os.path.isdir(path) else []
+        yield from (_entry(first, "unverifiable", said) for first, said in left)
+        if not (inside or left or reason):
             yield _entry(path, "unverifiable", "no checkpoint in this folder")
 
 

@@ -94,6 +94,8 @@ def check_file(path: str) -> FileVerdict:
         guess = recognise.format_by_name(os.path.basename(path))
         try:
             return _by_kind(peek, kind, guess, path)
+        except torch_zip.Holed as error:
+            return FileVerdict("incomplete", str(error), guess)
         except torch_zip.Malformed as error:
             return FileVerdict("corrupt", str(error), guess)
         except FileTooShort as error:
@@ -115,6 +117,9 @@ def instead_of(head: bytes) -> str:
 def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: str) -> FileVerdict:
     if kind == "empty":
         return FileVerdict("corrupt", "the file is empty", guess)
+    if kind == "zeroes" and peek.all_hole():
+        said = "nothing was ever written to it: it was only given its length"
+        return FileVerdict("incomplete", said, guess)
     if kind == "zeroes":
         return FileVerdict("corrupt", ZEROES, guess)
     if text := instead_of(peek.read_up_to(0, 256)):

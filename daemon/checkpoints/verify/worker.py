@@ -31,6 +31,7 @@ from ...system.worker_main import serve, step_back
 from ..formats import names
 from . import structure
 from .levels import READS, describe
+from .writer import writer_of as writer_of
 
 if TYPE_CHECKING:
     from .scan import Scan
@@ -56,7 +57,6 @@ three and a half minutes. Our choice."""
 SLICE_S = 1.0
 """Seconds of reading for one question at most. The verdict on a save that begins meanwhile waits no
 longer than this, and with a question every two seconds the disk is idle half of the time."""
-_MOST_PROCESSES = 4096
 
 
 def main() -> int:
@@ -129,24 +129,6 @@ def read_on(path: str) -> dict[str, Any]:
         "detail": found.detail,
         "digest": found.digest,
     }
-
-
-def writer_of(path: str) -> int | None:
-    """Pid of a process that has the file, or a file in the folder, open for writing.
-
-    ``None`` when there is none, or none that we may examine.
-    """
-    from ...system import processes  # most checkpoints are whole and do not need it
-
-    inside = os.path.realpath(path)
-    folder = inside.rpartition("/")[0] if path.endswith(".index.json") else inside
-    for pid in procfs.pids()[:_MOST_PROCESSES]:
-        opened = () if pid == os.getpid() else processes.open_files(pid)
-        for file in opened:
-            named = file.target == inside or file.target.startswith(folder + "/")
-            if named and file.writable:
-                return pid
-    return None
 
 
 if __name__ == "__main__":

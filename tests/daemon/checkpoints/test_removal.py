@@ -20,13 +20,17 @@ from ...fakes import second_user
 KINDS = ("checkpoint-500", "step_300", "ds/global_step120", "sharded/model.safetensors.index.json")
 
 
+def around(*roots: Path) -> removal.Around:
+    return removal.Around([str(root) for root in roots])
+
+
 def look(path: Path, *roots: Path) -> Footprint:
-    return removal.footprint(str(path), [str(r) for r in roots or (path.parent,)])
+    return removal.footprint(str(path), around(*(roots or (path.parent,))))
 
 
 def take(path: Path, *roots: Path) -> None:
-    folders = [str(r) for r in roots or (path.parent,)]
-    removal.remove(removal.footprint(str(path), folders), folders)
+    known = around(*(roots or (path.parent,)))
+    removal.remove(removal.footprint(str(path), known), known)
 
 
 @pytest.fixture
@@ -119,7 +123,7 @@ def test_nothing_goes_that_changed_since_it_was_looked_at(folder: Path) -> None:
     (folder / "checkpoint-1" / "new").write_text("")
     for one in before:
         with pytest.raises(Unsafe, match="changed"):
-            removal.remove(one, [str(folder)])
+            removal.remove(one, around(folder))
         assert Path(one.path).exists()
     replaced = look(folder / "step_2.pth")
     kept = os.stat(folder / "step_2.pth")
@@ -127,7 +131,7 @@ def test_nothing_goes_that_changed_since_it_was_looked_at(folder: Path) -> None:
     os.utime(folder / "other", ns=(kept.st_atime_ns, kept.st_mtime_ns))
     os.replace(folder / "other", folder / "step_2.pth")
     with pytest.raises(Unsafe, match="changed"):
-        removal.remove(replaced, [str(folder)])
+        removal.remove(replaced, around(folder))
 
 
 def _chattr(change: str, path: Path) -> bool:
@@ -168,8 +172,8 @@ def test_a_folder_that_is_replaced_in_the_last_moment(
     inside = folder / "checkpoint-1"
     real = removal.footprint
 
-    def then_replaced(path: str, roots: list[str]) -> Footprint:
-        found = real(path, roots)
+    def then_replaced(path: str, around: removal.Around) -> Footprint:
+        found = real(path, around)
         inside.rename(folder / "older")
         inside.mkdir()
         (inside / "adapter.safetensors").write_bytes(bytes(9))
@@ -178,7 +182,7 @@ def test_a_folder_that_is_replaced_in_the_last_moment(
     before = look(inside)
     monkeypatch.setattr(removal, "footprint", then_replaced)
     with pytest.raises(Unsafe, match="replaced just now"):
-        removal.remove(before, [str(folder)])
+        removal.remove(before, around(folder))
     assert [p.name for p in inside.iterdir()] == ["adapter.safetensors"]
     assert len(list((folder / "older").iterdir())) == 2
 
@@ -211,7 +215,7 @@ CRASH = """
 import os, sys
 from middlewatch.daemon.checkpoints.retention import removal
 path, root, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
-one = removal.footprint(path, [root])
+one = removal.footprint(path, removal.Around([root]))
 def count(event, args):
     global left
     if event in ("os.remove", "os.rmdir", "os.rename"):
@@ -219,7 +223,7 @@ def count(event, args):
         if left < 0:
             os._exit(9)
 sys.addaudithook(count)
-removal.remove(one, [root])
+removal.remove(one, removal.Around([root]))
 """
 
 
@@ -296,7 +300,7 @@ from middlewatch.daemon.checkpoints.retention import removal
 root = sys.argv[1]
 def told(path):
     try:
-        removal.footprint(path, [root])
+        removal.footprint(path, removal.Around([root]))
     except removal.Unsafe as error:
         return str(error)
     return ""

@@ -18,10 +18,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.checkpoints.ranking import RankingRules
-from middlewatch.daemon.checkpoints.retention.policy import Policy
+from middlewatch.daemon.checkpoints.retention.pointers import pointers
+from middlewatch.daemon.checkpoints.retention.policy import Policy, choose
 from middlewatch.daemon.checkpoints.verify import levels
-from middlewatch.daemon.cli.prune import apply, propose
+from middlewatch.daemon.cli.prune_plan import apply, propose
 from middlewatch.daemon.cli.selection import Selection, from_disk
+from middlewatch.daemon.system.clock import SystemClock
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -217,7 +219,7 @@ def test_two_trainings_in_one_folder(say: Say, tmp_path: Path) -> None:
 SAVES = st.lists(
     st.tuples(
         st.sampled_from("aaab"),
-        st.sampled_from("GGGD"),
+        st.sampled_from("AAAB"),
         st.integers(1, 6),
         st.sampled_from(["good", "good", "good", "nan", "nan", "cut", "empty"]),
         st.integers(1, 9),
@@ -228,7 +230,7 @@ SAVES = st.lists(
 )
 
 
-NAN_IS_BEST = [("a", "G", 1, "good", 3), ("a", "G", 2, "nan", 1), ("a", "G", 3, "good", 5)]
+NAN_IS_BEST = [("a", "A", 1, "good", 3), ("a", "A", 2, "nan", 1), ("a", "A", 3, "good", 5)]
 
 
 @settings(max_examples=40)
@@ -253,7 +255,7 @@ def test_whatever_lies_there_the_good_ones_stay(
                 good[named] = (f"{folder}{half}", step, loss)
         known = Selection(from_disk(name, RankingRules()), (name,), "disk", "it")
         plan = propose(known, Policy(latest, best, every, damaged), again=True)
-        apply(plan)
+        apply(plan, SystemClock())
         assert not plan.refused
         assert not plan.failed
         left = {path for path in good if path.exists()}
@@ -290,3 +292,111 @@ def test_the_index_of_a_stopped_daemon(say: Say, out: Path, tmp_path: Path) -> N
     by_step = {c["step"]: c for c in told["checkpoints"]}
     assert by_step[6]["verified"]["state"] == "pending"
     assert [s for s, c in by_step.items() if c["action"] == "keep"] == [5, 6]
+
+
+def trainers_save(folder: Path, step: int, best: str = "") -> Path:
+    """A ``checkpoint-N`` of the Trainer, which names the best one so far: itself, unless told."""
+    path = folder / f"checkpoint-{step}"
+    save(path, 0).rename(path / "model.safetensors")
+    told = {
+        "best_metric": 1 - step / 1e6,
+        "best_model_checkpoint": best or str(path),
+        "global_step": step,
+        "log_history": [{"eval_loss": 1 - step / 1e6, "step": step}],
+    }
+    (path / "trainer_state.json").write_text(json.dumps(told))
+    (path / "config.json").write_text("{}")
+    at = 1.7e9 + 60 * step
+    for each in (*path.iterdir(), path):
+        os.utime(each, (at, at))
+    return path
+
+
+def test_each_save_was_the_best_when_it_was_written(say: Say, tmp_path: Path) -> None:
+    """A model that gets better all the time: only what the newest save says of the best counts."""
+    out = tmp_path / "out"
+    for step in range(10, 60, 10):
+        trainers_save(out, step)
+    status, told = asked(say, "--dir", str(out), "--keep-latest", "1", "--apply", "--yes")
+    assert (status, sorted(p.name for p in out.iterdir())) == (0, ["checkpoint-50"])
+    assert told["proposed"]["checkpoints"] == sum(c["deleted"] for c in told["checkpoints"]) == 4
+
+
+def test_the_best_that_the_newest_names_stays(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for step in (10, 20, 30):
+        path = trainers_save(out, step, best=str(out / "checkpoint-20") if step == 30 else "")
+        state = json.loads((path / "trainer_state.json").read_text())
+        (path / "trainer_state.json").write_text(json.dumps(state | {"log_history": []}))
+    words = ("--dir", str(out), "--keep-latest", "1", "--keep-best", "0", "--apply", "--yes")
+    assert asked(say, *words)[0] == 0
+    assert sorted(p.name for p in out.iterdir()) == ["checkpoint-20", "checkpoint-30"]
+
+
+def test_after_a_start_from_an_earlier_step_both_ends_are_asked(tmp_path: Path) -> None:
+    """checkpoint-30 is of the training before; the one that goes on has written checkpoint-20."""
+    out = tmp_path / "out"
+    paths = [str(trainers_save(out, step)) for step in (10, 20, 30)]
+    os.utime(f"{paths[1]}/trainer_state.json", (1.8e9, 1.8e9))
+    assert set(pointers(paths)) == {paths[1], paths[2]}
+
+
+class StillClock(SystemClock):
+    """For a count of work: as if all of it took no time."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def calls_for(make: Callable[[Path, int], object], folder: Path, count: int) -> int:
+    """Calls of functions, of Python and of C, that it takes to list, judge and prune so many saves."""
+    for step in range(1, count + 1):
+        make(folder, step)
+    calls = 0
+
+    def note(_frame: object, event: str, _what: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        known = Selection(from_disk(str(folder), RankingRules()), (str(folder),), "disk", "it")
+        plan = propose(known, Policy(latest=1), again=True)
+        apply(plan, StillClock())
+    finally:
+        sys.setprofile(before)
+    assert (len(plan.deleted), plan.refused, plan.failed) == (count - 1, {}, {})
+    return calls
+
+
+@pytest.mark.parametrize("make", [save, trainers_save])
+def test_the_work_grows_with_the_number_of_saves_and_not_with_its_square(
+    make: Callable[[Path, int], object], tmp_path: Path
+) -> None:
+    calls_for(make, tmp_path / "warm", 2)  # what is imported and cached once
+    few, many = (calls_for(make, tmp_path / f"{n}", n) for n in (30, 120))
+    assert (many - few) / 90 < 1.3 * few / 30
+
+
+def test_a_thousand_with_nan_are_each_read_once(tmp_path: Path) -> None:
+    """The run diverged long ago: what is newest does not pass, and all before it do not either."""
+    for step in range(1, 60):
+        save(tmp_path, step, math.nan if step > 3 else 1.0)
+    index = from_disk(str(tmp_path), RankingRules())
+    read: list[str] = []
+    chosen: list[int] = []
+
+    def note(frame: Any, event: str, _what: object) -> None:
+        if event == "call" and frame.f_code is levels.describe.__code__:
+            read.append(frame.f_locals["path"])
+        if event == "call" and frame.f_code is choose.__code__:
+            chosen.append(1)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        propose(Selection(index, (str(tmp_path),), "disk", "it"), Policy(latest=1, best=0))
+    finally:
+        sys.setprofile(before)
+    assert (len(read), len(set(read)), len(chosen)) == (57, 57, 2)

@@ -19,6 +19,7 @@ import pytest
 
 from middlewatch.daemon.checkpoints.verify import bitrot
 from middlewatch.daemon.system.clock import iso
+from middlewatch.saving import atomic_save
 
 COMMAND = str(Path(sys.executable).with_name("middlewatch"))
 Say = Callable[..., tuple[int, str, str]]
@@ -324,3 +325,96 @@ def test_a_long_one_shows_how_long_and_is_interrupted_cleanly(tmp_path: Path) ->
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def test_what_was_skipped_is_told_and_is_no_success(say: Say, tmp_path: Path) -> None:
+    """Each of these was passed over in silence, and the exit status was 0."""
+    out = tmp_path / "out"
+    safetensors(out / "step-1.safetensors", 1.0)
+    assert say("verify", str(out))[0] == 0
+    for name, why in (
+        ("a/b/c/d/e/model.pt", "more than 3 folders deep"),
+        ("model-00001-of-00002.safetensors", "the index that names it is missing"),
+        ("optimizer.pt", "a part of a save"),
+    ):
+        safetensors(out / name, 1.0)
+        status, told, _ = say("verify", str(out))
+        assert (status, why in told, "step-1" in told) == (1, True, True), told
+        status, told, _ = say("verify", str(out), "--json")
+        bad = [entry for entry in json.loads(told) if entry["state"] != "ok"]
+        assert [(e["path"], e["state"]) for e in bad] == [(str(out / name), "unverifiable")]
+        (out / name).unlink()
+    assert say("verify", str(out))[0] == 0
+
+
+def test_what_is_no_save_is_not_called_skipped(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    save = safetensors(out / "runs" / "step-1.safetensors", 1.0)
+    (out / "last.safetensors").symlink_to(save)
+    for name in (
+        "train.log",
+        "config.json",
+        "training_args.bin",
+        "vocab.txt",
+        "x/y/z/a/b/notes.md",
+    ):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("{}")
+    safetensors(out / "cache" / "part_7.pt", 1.0)
+    status, told, error = say("verify", str(out))
+    assert (status, told.count("\n")) == (0, 1)
+    assert "part_7.pt not checked: of a data set, a cache" in error
+
+
+def test_shards_belong_to_their_index(say: Say, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shards = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
+    for shard in shards:
+        safetensors(out / shard, 1.0)
+    index = {"metadata": {}, "weight_map": {"w": shards[0], "v": shards[1]}}
+    (out / "model.safetensors.index.json").write_text(json.dumps(index))
+    told = json.loads(say("verify", str(out), "--json")[1])
+    assert [Path(entry["path"]).name for entry in told] == ["model.safetensors.index.json"]
+
+
+def test_other_bytes_than_its_manifest_says(say: Say, tmp_path: Path) -> None:
+    path = safetensors(tmp_path / "out" / "step-1.safetensors", 1.0, 2.0)
+    whole = path.read_bytes()
+    atomic_save(whole, path)
+    assert say("verify", str(path))[0] == 0
+    stat = path.stat()
+    path.write_bytes(whole[:-1] + b"\x3f")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    status, told, _ = say("verify", str(path.parent))
+    assert (status, "is not what step-1.safetensors.sha256 says" in told) == (1, True)
+    safetensors(path, 3.0, 4.0)  # written anew without a manifest: the old one says nothing of it
+    assert say("verify", str(path))[0] == 0
+
+
+def test_a_bad_save_is_renamed_only_when_asked(say: Say, tmp_path: Path) -> None:
+    good = safetensors(tmp_path / "out" / "step-1.safetensors", 1.0)
+    bad = safetensors(tmp_path / "out" / "step-2.safetensors", float("nan"))
+    young = safetensors(tmp_path / "out" / "step-3.safetensors", float("nan"))
+    for path in (good, bad):
+        os.utime(path, (1.7e9, 1.7e9))
+    assert say("verify", str(tmp_path / "out"))[0] == 1
+    assert bad.exists()
+    holds = "import sys; held = open(sys.argv[1], 'r+b'); print('open', flush=True); input()"
+    argv = [sys.executable, "-c", holds, str(bad)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"open\n"
+        status, _, error = say("verify", str(tmp_path / "out"), "--quarantine")
+        writer.kill()
+    assert (status, bad.exists(), young.exists()) == (1, True, True)
+    assert "has it open for writing" in error
+    assert "may still be" in error
+    data = bad.read_bytes()
+    status, told, error = say("verify", str(tmp_path / "out"), "--quarantine", "--json")
+    assert [entry["state"] for entry in json.loads(told)] == ["ok", "corrupt", "corrupt"]
+    aside = Path(f"{bad}.quarantined")
+    assert (bad.exists(), good.exists(), young.exists()) == (False, True, True)
+    assert f"renamed: {aside}" in error
+    assert aside.read_bytes() == data
+    young.unlink()
+    assert say("verify", str(tmp_path / "out"))[0] == 0, "it is no save any more"
