@@ -17,7 +17,6 @@ from ..config.templates import filled
 from .channels import cut
 from .chinese import CLASSES, FIRST_STEPS, LABELS, SENTENCES
 from .messages import MAX_BODY
-from .titles import shortened
 
 LONGEST_TITLE = 250
 """Characters of a title; services cut longer ones, or refuse them (Pushover, Discord, Slack: 250)."""
@@ -52,11 +51,8 @@ def parts_of(title: str, run: str) -> Title | None:
     label = _LABEL.match(title)
     if label is None:
         return None
-    rest, brief = title[label.end() :], f"{shortened(run)}: "
+    rest = title[label.end() :]
     name = label[1], label[2] or ""
-    last = re.fullmatch(r"(.*) \(([^()]{1,61})\)", rest, re.DOTALL)
-    if last and run and rest.startswith(brief):
-        return Title(*name, run, last[2], last[1][len(brief) :])
     named = re.escape(run) if run and rest.startswith(f"{run} on ") else ".+?"
     first = re.fullmatch(rf"({named}) on ([^:]{{1,61}}): (.*)", rest, re.DOTALL)
     return Title(*name, *first.groups()) if first else None
@@ -113,9 +109,7 @@ def _title(title: str, parts: Title | None, trouble: str) -> str:
     if parts is None:
         return begin + _sentence(rest)
     what = _what(parts.what, trouble)
-    long = rest.endswith(f"({parts.host})")
-    who = shortened(parts.who) if long else f"{parts.who} @ {parts.host}"
-    return f"{begin}{who}: {what}" + (f" ({parts.host})" if long else "")
+    return f"{begin}{parts.who} @ {parts.host}: {what}"
 
 
 def _what(what: str, trouble: str) -> str:

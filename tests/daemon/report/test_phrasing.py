@@ -63,7 +63,7 @@ def test_reminders_drills_and_long_names_in_chinese() -> None:
     again = told(f"[DRILL] [CRITICAL, reminder 2] run7 on box3: {what}", language="zh")[0]
     assert again == "[演练] [严重，第 2 次提醒] run7 @ box3: 自第 4210 步起损失为 NaN"
     long = told(titled("CRITICAL", LONG, "box3", what), run=LONG, language="zh")[0]
-    assert long == "[严重] llama-3…nt-v23: 自第 4210 步起损失为 NaN (box3)"
+    assert long == f"[严重] {LONG} @ box3: 自第 4210 步起损失为 NaN"
 
 
 @pytest.mark.parametrize("name", ["run7", LONG, "a on b", "x: y"])
