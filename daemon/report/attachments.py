@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ..config.secrets import mask_values
 from . import channels, evidence, http_trace, picture
+from .notifier import MEMORY
 
 PICTURES = frozenset(("pover", "psafer", "whatsapp"))
 """Services that take pictures only; Apprise sends a message of its own for every other file."""
@@ -37,7 +38,10 @@ def told_with(
     long = channels.service_of(job["url"]) in IN_URL and len(quote(words)) > LONGEST_URL
     if not job.get("facts") or not takes or long:
         return told(())
-    with tempfile.TemporaryDirectory(prefix="middlewatch-") as folder:
+    room = _room(job["facts"])
+    if room is None:
+        return told(())
+    with room as folder:
         files = _drawn(job, Path(folder))
         if told(files):
             return True
@@ -45,6 +49,19 @@ def told_with(
     if not files or status in _NOT_THE_FILES or (status or 0) >= 500:
         return False
     return told(())
+
+
+def _room(facts: str) -> tempfile.TemporaryDirectory[str] | None:
+    """A folder for the files; ``None`` where there is none. Under the unit of systemd ``/tmp`` is read-only,
+    and the disk of the state may be full: memory comes first."""
+    for place in (MEMORY, None, str(Path(facts).parent)):
+        try:
+            return tempfile.TemporaryDirectory(
+                prefix="middlewatch-", dir=place, ignore_cleanup_errors=True
+            )
+        except OSError:
+            continue
+    return None
 
 
 def _drawn(job: dict[str, Any], folder: Path) -> list[str]:

@@ -13,8 +13,12 @@ DEADLINE_S = 90.0
 """Seconds for one message to one URL: the notifier gives up after 30 s by itself."""
 
 
+MEMORY = "/dev/shm"
+"""Where the files of a push lie while it is sent: ``/tmp`` may be full, or read-only under systemd."""
+
+
 def notifier() -> JsonWorker:
     """The child that pushes. It may change files only where temporary ones belong, and is started even if
     no descriptor is left."""
-    folders = (os.environ.get("TMPDIR", "/tmp"),)
+    folders = (MEMORY, os.environ.get("TMPDIR", "/tmp"))
     return JsonWorker(NOTIFIER_ARGV, DEADLINE_S, walls="notifier", folders=folders, spare=Spare())
