@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ..system.private import close_files, make_private, take_folder
 
+MEMORY = "/dev/shm"
+"""Where the files of a push lie while it is sent: ``/tmp`` may be full, or read-only under systemd."""
+
 
 def _home(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable)

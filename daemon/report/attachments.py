@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..config.paths import MEMORY
 from ..config.secrets import mask_values
 from . import channels, evidence, http_trace, picture
-from .notifier import MEMORY
 
 PICTURES = frozenset(("pover", "psafer", "whatsapp"))
 """Services that take pictures only; Apprise sends a message of its own for every other file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..config.paths import MEMORY
 from ..system.descriptors import Spare
 from ..system.worker import JsonWorker, module_argv
 
@@ -11,10 +12,6 @@ NOTIFIER_ARGV = module_argv("middlewatch.daemon.report.notifier_worker")
 
 DEADLINE_S = 90.0
 """Seconds for one message to one URL: the notifier gives up after 30 s by itself."""
-
-
-MEMORY = "/dev/shm"
-"""Where the files of a push lie while it is sent: ``/tmp`` may be full, or read-only under systemd."""
 
 
 def notifier() -> JsonWorker:

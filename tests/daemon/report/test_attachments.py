@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from middlewatch.daemon.report import attachments, notifier
+from middlewatch.daemon.config.paths import MEMORY as PLACE
+from middlewatch.daemon.report import attachments
 
-MEMORY = Path(notifier.MEMORY)
+MEMORY = Path(PLACE)
 
 
 def sent(facts: Path) -> list[Sequence[str]]:
