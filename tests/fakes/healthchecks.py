@@ -7,10 +7,11 @@ is *up* after a success, *down* after a fail, or when nothing has come for its p
 from __future__ import annotations
 
 import http.server
-import threading
 import time
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
+
+from .loopback import Loopback
 
 
 @dataclass
@@ -49,11 +50,8 @@ class Healthchecks:
             def log_message(self, *args: object) -> None:
                 return
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/{self.uuid}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._server = Loopback(Handler)
+        self.url = f"{self._server.url}/{self.uuid}"
 
     @property
     def signals(self) -> list[str]:
@@ -74,9 +72,7 @@ class Healthchecks:
         return "new" if not done else "down" if done[-1].signal == "fail" else "up"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
 
 class Kuma:
@@ -98,13 +94,8 @@ class Kuma:
             def log_message(self, *args: object) -> None:
                 return
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/api/push/TOKEN"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._server = Loopback(Handler)
+        self.url = f"{self._server.url}/api/push/TOKEN"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()

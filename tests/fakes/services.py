@@ -12,7 +12,6 @@ import re
 import shutil
 import ssl
 import subprocess
-import threading
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -22,6 +21,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
+from .loopback import Loopback
 
 NAMES = (
     "api.telegram.org",
@@ -208,16 +209,11 @@ class Services:
                 except OSError:
                     return
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.proxy = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._server = Loopback(Handler)
+        self.proxy = self._server.url
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
 
 def parsed(host: str, path: str, headers: dict[str, str], body: bytes) -> Request:
