@@ -20,8 +20,12 @@ MOST_S = 10.0
 class Logs(Protocol):
     """What is used here of :class:`.run_logs.RunLogs`."""
 
-    def level_since(self, at: float) -> bool:
-        """Whether every log was read to its end at ``at`` or later."""
+    def forget_level(self) -> None:
+        """The logs have to be read to their end again."""
+        ...
+
+    def level(self) -> bool:
+        """Whether every log was read to its end since then."""
         ...
 
 
@@ -31,6 +35,8 @@ class HeldEnd:
     def __init__(self, history: RunHistory, clock: Clock) -> None:
         self._history, self._clock = history, clock
         self._held: ProcessEnded | None = None
+        self._since = 0.0
+        """Monotonic."""
 
     @property
     def at(self) -> float | None:
@@ -40,20 +46,22 @@ class HeldEnd:
     def _known(self) -> float | None:
         return next((end.at for end in self._history.endings if end.main), None)
 
-    def add(self, end: ProcessEnded) -> None:
+    def add(self, end: ProcessEnded, logs: Logs) -> None:
         """One more end of a process of the run; a status that is learnt late corrects an earlier one."""
-        if end.main and self._known() is None:
-            self._held = end
-        else:
+        if not end.main or self._known() is not None:
             self._history.add(end)
+            return
+        if self._held is None:
+            self._since = self._clock.monotonic()
+            logs.forget_level()
+        self._held = end
 
     def release(self, logs: Logs) -> bool:
         """Let the end be judged, if it is time for that; true if it was."""
         held = self._held
         if held is None:
             return False
-        waited = self._clock.now() - held.at
-        if 0 <= waited < MOST_S and not logs.level_since(held.at):
+        if self._clock.monotonic() - self._since < MOST_S and not logs.level():
             return False
         self._history.add(held)
         self._held = None

@@ -161,16 +161,22 @@ class RunLogs:
                     if not tail.more:
                         break
             except (OSError, Unsupported):
-                tail.level_at = self._run.clock.now()
+                tail.level.begin()
+                tail.level.end()
 
-    def level_since(self, at: float) -> bool:
-        """Whether every log was read to its end at ``at`` or later; those that are not far are read now.
+    def forget_level(self) -> None:
+        """Something happened before which the logs may have grown: they have to be read to their end again."""
+        for tail in self._tails.values():
+            tail.level.forget()
+
+    def level(self) -> bool:
+        """Whether every log was read to its end since :meth:`forget_level`; those that are not far are read now.
 
         One that cannot be read counts: nothing more is known of it.
         """
-        if any(tail.level_at < at for tail in self._tails.values()):
+        if not all(tail.level for tail in self._tails.values()):
             self.read_now()
-        return all(tail.level_at >= at for tail in self._tails.values())
+        return all(tail.level for tail in self._tails.values())
 
     def line_text(self, file: str, number: int) -> str | None:
         """Text of a recent log line, for evidence."""

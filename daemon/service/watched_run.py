@@ -188,7 +188,7 @@ class WatchedRun:
             if self._session is not None:
                 one = self._session.note(one)
             if isinstance(one, ProcessEnded):
-                self._end.add(one)
+                self._end.add(one, self.logs)
             else:
                 self.history.add(one)
             self.fresh.add(type(one))

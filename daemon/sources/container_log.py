@@ -20,7 +20,7 @@ from ..system.guard import Guard, Guards
 from ..system.inotify import Inotify
 from ..system.source import Source, TelemetryLost
 from .container_text import ContainerText
-from .log_lag import Lag
+from .log_lag import Lag, Level
 from .log_tail import BEAT_S, LogTail, TailState
 
 NO_DRIVER_TEXT = ("does not support reading", "not supported")
@@ -108,9 +108,7 @@ class EngineLog(Source):
         self._since: int = _whole(kept.get("ns")) or since_ns
         self._count: int = _whole(kept.get("count")) if _whole(kept.get("ns")) else 0
         self._bytes: int = _whole(kept.get("bytes"))
-        self.level_at = float("-inf")
-        """When the last question was asked whose answer left nothing unread (epoch seconds)."""
-        self._asked_at = 0.0
+        self.level = Level()
         self._grown_at = 0.0
         self._chunk = 0
         self._begun = self._asked = self._over = False
@@ -144,7 +142,8 @@ class EngineLog(Source):
         if not self._begun:
             begin = {"since": self._since, "count": self._count, "tty": self._tty}
             question["begin"] = {**begin, "until": self._start.until_ns}
-        self._asked, self._asked_at = self._engine.ask(self._client, question) or self._asked, now
+        self._asked = self._engine.ask(self._client, question) or self._asked
+        self.level.begin()
         return said
 
     def state(self) -> TailState:
@@ -171,24 +170,28 @@ class EngineLog(Source):
             return []
         self._begun = not answer["ended"]
         self.more = bool(answer["more"])
-        self.level_at = self.level_at if self.more else self._asked_at
+        self.level.end(more=self.more)
         records = [(kind, _bytes(text)) for kind, text in answer["records"]]
         self._since, self._count = answer["place"]["ns"], answer["place"]["count"]
         said = self._text.feed_records(records, now)
         if answer["ended"] and not self._start.lives:
-            self._over, self.level_at = True, float("inf")
+            self._close()
             said += self._text.finish(now)
         count = sum(len(text) for _, text in records)
         beat = not 0 <= now - self._beat_at < BEAT_S
         return [*said, self._growth(count, now)] if count or beat else said
 
+    def _close(self) -> None:
+        self._over = True
+        self.level.close()
+
     def _lost(self, answer: dict[str, Any]) -> None:
         """Raises what an answer without records means; a child that is new is asked once more."""
-        self.level_at = self._asked_at  # nothing more is to be had now
+        self.level.end()  # nothing more is to be had now
         for kind in ("late", "absent", "refused", "gone", "error"):
             words = str(answer.get(kind, ""))
             if kind == "gone" and words:
-                self._over, self.level_at = True, float("inf")
+                self._close()
             elif any(part in words for part in NO_DRIVER_TEXT):
                 raise Unsupported(f"no log is kept: {words}")
             elif words:

@@ -34,6 +34,36 @@ _MOST_MARKS = 600
 """Marks that are kept: one a second for ten minutes, then half as many, and so on."""
 
 
+class Level:
+    """Whether a log was read to its end by a look that began after the last :meth:`forget`.
+
+    No time is compared: a look and an event that is seen in the same pass have the same time, and the clock
+    of the box can be set.
+    """
+
+    def __init__(self) -> None:
+        self._reached = self._over = self._fresh = False
+
+    def __bool__(self) -> bool:
+        return self._reached or self._over
+
+    def forget(self) -> None:
+        """Something happened before which the log may have grown: looks that began earlier do not count."""
+        self._reached = self._fresh = False
+
+    def begin(self) -> None:
+        """A look begins, or a question is asked."""
+        self._fresh = True
+
+    def end(self, *, more: bool = False) -> None:
+        """It has ended; ``more``: it left something unread."""
+        self._reached = self._reached or (self._fresh and not more)
+
+    def close(self) -> None:
+        """Nothing will be written into it any more."""
+        self._over = True
+
+
 class _Mark(NamedTuple):
     """One look at the end of the log. Bytes are counted over all its files."""
 

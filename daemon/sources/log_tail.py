@@ -24,7 +24,7 @@ from ..system.inotify import ChangeHints, Inotify
 from ..system.source import Source
 from .log_file import FilePosition
 from .log_follow import REACH_BYTES, READ_BYTES, Feed, Follower
-from .log_lag import LAST_BYTES, LAST_S, Lag
+from .log_lag import LAST_BYTES, LAST_S, Lag, Level
 from .log_progress import LogParser, Progress
 from .log_reach import reach
 
@@ -85,9 +85,7 @@ class LogTail(Source):
         self.detail = f"followed through {via}" if via else ""
         """What is special about the file now (deleted, rotated, …), for a person."""
         self.lag = Lag()
-        self.level_at = float("-inf")
-        """When the last look began that left nothing unread (epoch seconds)."""
-        self._asked_at = 0.0
+        self.level = Level()
         self._ended_at = ended_at
         self._outrun = False
         """A part was left out, and reading was not level since."""
@@ -206,13 +204,14 @@ class LogTail(Source):
 
     def _read_here(self, now: float) -> Iterable[Observation]:
         self._hints.clear(now)
+        self.level.begin()
         beat = self._beat_is_due(now)
         follower = self._follower
         began = self._guards.blocked_s() if self._guards is not None else 0.0
         # At a heartbeat a file is looked into even if it seems unchanged, but none is opened for that.
         if not (beat and follower.wakes) and not self.more and follower.unchanged():
             self._mind_time(began, now)
-            self.level_at = now
+            self.level.end()
             return (self._beat(now),) if beat else ()
         if beat:
             self._beat_at = now
@@ -230,7 +229,7 @@ class LogTail(Source):
             # Return what was read first; the error will be raised at the next read.
         finally:
             self._mind_time(began, now)
-            self._note(follower.more, follower.detail, follower.nameless, now)
+            self._note(follower.more, follower.detail, follower.nameless)
             if beat:  # after opening the file, which needs a descriptor more urgently
                 self._hints.ask(follower.fd)
         self._now.open_line = follower.open_line
@@ -286,7 +285,7 @@ class LogTail(Source):
                 "open_line": self._now.open_line,
             }
         if not self._asked:
-            self._asked_at = now
+            self.level.begin()
         guard.ask(self._client, question)
         self._asked = True
 
@@ -297,7 +296,7 @@ class LogTail(Source):
         self._asked = False
         self._begun = not answer.get("lost")
         if not self._begun or answer.get("same"):
-            self.level_at = self._asked_at if self._begun and not self.more else self.level_at
+            self.level.end(more=self.more or not self._begun)
             return []
         said: list[Observation] = []
         for text in answer["text"]:
@@ -306,7 +305,7 @@ class LogTail(Source):
         self._now.open_line = answer["open_line"]
         self._now.skipped_bytes = self._now.skipped_bytes or answer["skipped"]
         self._from_start = answer["from_start"]
-        self._note(answer["more"], answer["detail"], answer["nameless"], self._asked_at)
+        self._note(answer["more"], answer["detail"], answer["nameless"])
         if answer["left_out"]:
             self._note_left_out(answer["left_out"])
         self._note_lag(answer["taken"], answer["unread"], now)
@@ -350,9 +349,9 @@ class LogTail(Source):
     def _beat_is_due(self, now: float) -> bool:
         return not 0 <= now - self._beat_at < BEAT_S
 
-    def _note(self, more: bool, detail: str, nameless: bool, looked_at: float) -> None:
+    def _note(self, more: bool, detail: str, nameless: bool) -> None:
         self.more, self.detail, self._nameless = more, detail, nameless
-        self.level_at = self.level_at if more else looked_at
+        self.level.end(more=more)
 
     def _growth(self, now: float) -> LogGrowth:
         return LogGrowth(

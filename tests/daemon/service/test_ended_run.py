@@ -113,7 +113,7 @@ def test_the_memory_is_given_back(tmp_path: Path) -> None:
     assert kept < RUNS * KEPT_BYTES
 
 
-def dying(folder: Path) -> tuple[WatchedRun, FakeClock]:
+def dying(folder: Path, later: float = 0.5) -> tuple[WatchedRun, FakeClock]:
     """A run whose main process is seen to be gone before its last lines are read."""
     clock, pump, inotify = parts()
     log = folder / "log"
@@ -126,14 +126,21 @@ def dying(folder: Path) -> tuple[WatchedRun, FakeClock]:
         grown.write(
             "Traceback (most recent call last):\nOSError: [Errno 28] No space left on device\n"
         )
-    clock.jump(0.5)
+    # The wait is not counted from here: the look that was level, and the end, may have the same time.
+    clock.jump(later)
     watched.add_observations([ProcessEnded(clock.now(), 2**22 + 7, main=True, exit_code=1)])
     return watched, clock
 
 
-def test_an_end_is_not_judged_before_the_last_lines_are_read(tmp_path: Path) -> None:
-    watched, clock = dying(tmp_path)
+@pytest.mark.parametrize("later", [0.5, 0.0])
+@pytest.mark.parametrize("set_back", [0.0, 60.0])
+def test_an_end_is_not_judged_before_the_last_lines_are_read(
+    tmp_path: Path, later: float, set_back: float
+) -> None:
+    """``later``: seconds after the last look; the clock is ``set_back`` before the end is judged."""
+    watched, clock = dying(tmp_path, later)
     assert watched.gone_at == clock.now()
+    clock.set_wall(clock.now() - set_back)
     assert watched.view(clock.now()).ending is None
     watched.take_end()
     view = watched.view(clock.now())
@@ -145,7 +152,7 @@ def test_an_end_waits_for_a_far_log_but_not_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched, clock = dying(tmp_path)
-    monkeypatch.setattr(watched.logs, "level_since", lambda at: False)
+    monkeypatch.setattr(watched.logs, "level", lambda: False)
     watched.add_observations([ProcessEnded(clock.now(), 2**22 + 7, main=True, exit_code=2)])
     for _ in range(2):
         watched.take_end()

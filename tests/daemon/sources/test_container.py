@@ -678,7 +678,7 @@ def test_it_goes_on_after_a_restart_and_a_lost_connection() -> None:
     assert desk.asked == [{"do": "log", "id": ID, "begin": begin}]
     desk.answer = came("step 1 loss 2.5\nst", "ep 2 loss", ns=START + 5, count=2)
     assert numbers(log.ready(-1, 10.0)) == [1]
-    assert log.level_at == 10.0
+    assert log.level
     log.read(11.0)
     assert "begin" not in desk.asked[-1]
     saved = json.loads(json.dumps(log.state()))
@@ -697,10 +697,11 @@ def test_it_is_over_when_the_container_has_ended() -> None:
     log = engine_log(desk, start)
     log.read(10.0)
     start.lives = False
-    assert log.level_at < 10.0
+    assert not log.level
     desk.answer = came("KeyError: 'x'", ended=True)
     log.ready(-1, 10.0)
-    assert log.level_at == float("inf")
+    log.level.forget()
+    assert log.level
     assert log.state()["reader"]["container"] == {"line": "", "stdout": "", "stderr": ""}
     asked = len(desk.asked)
     log.read(11.0)
@@ -738,8 +739,11 @@ def test_what_may_come_instead_of_a_log(answer: dict[str, Any], error: type | No
     asked = len(desk.asked)
     log.read(11.0)
     assert len(desk.asked) == asked + ("gone" not in answer)
-    level = float("inf") if "gone" in answer else 10.0
-    assert log.level_at == level, "one that was late may still have something to say"
+    assert log.level
+    log.level.forget()
+    assert bool(log.level) == ("gone" in answer), (
+        "one that was late may still have something to say"
+    )
     log.close()
     assert desk.left
 
