@@ -114,7 +114,7 @@ def _too_small(view: View, now: DiskSample, error: LogEvent | None) -> Finding |
     saves = saves_on(view, now.mount)
     if saves is None or now.free_bytes >= saves.bytes:
         return None
-    if error is None and not saves.settled(view):
+    if error is None and (not saves.settled(view) or saves.being_written(view, now)):
         return None
     due_in_s = saves.due_in_s(view.now)
     due = "" if due_in_s is None else f", due in {span(due_in_s)}"

@@ -80,6 +80,8 @@ def _mount(view: View, limits: Limits, now: DiskSample, free: int) -> Finding | 
     saves = saves_on(view, now.mount)
     if saves is None or free >= saves.files or not saves.settled(view):
         return None
+    if saves.being_written(view, now):
+        return None
     due_in_s = saves.due_in_s(view.now)
     due = "" if due_in_s is None else f", due in {span(due_in_s)}"
     # A save that replaces the last one may reuse the inodes of its files.

@@ -135,11 +135,15 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
         ("grad_norm", Severity.WARNING),
     ):
         patience = 1 if metric == "eval_loss" or (metric == "train_loss" and both) else in_a_row
-        if metric == "grad_norm" and view.live:
-            patience += 1  # gradients are first: the loss that follows is the same trouble
-            if not values.ever_finite("grad_norm"):
+        if metric == "grad_norm":
+            # Gradients are first: the loss that follows is the same trouble.
+            patience += view.live
+            if not values.ever_finite(metric):
                 patience = max(patience, SCALER_STEPS)
         streaks = values.lasting(metric)
+        if metric == "grad_norm" and not values.ever_finite(metric):
+            # A loss scaler that skips a step may say so with the norm of its gradient.
+            streaks = [streak for streak in streaks if not streak.only_when_bad]
         if metric == "eval_loss" and streaks and streaks[0].beside:
             # A program that prints it with every report has none before its first evaluation.
             patience = patience if values.ever_finite(metric) else UNEVALUATED

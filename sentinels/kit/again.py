@@ -107,9 +107,10 @@ def _has_ranks(view: View) -> bool:
 
 
 def _starts_others(view: View, since: float) -> bool:
-    """False for a Python program of which no process has ended since: what it logs again and again it
-    has caught, because nobody could have started it again."""
-    if not view.process_samples or any(end.at >= since - DIED_S for end in view.endings):
+    """False for a Python program of which no other process has ended since: what it logs again and again
+    it has caught, because nobody could have started it again."""
+    ended = (end.at for end in view.endings if not end.main)
+    if not view.process_samples or any(at >= since - DIED_S for at in ended):
         return True
     return _of_a_shell(view)
 

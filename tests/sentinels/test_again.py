@@ -231,6 +231,13 @@ def test_what_a_program_logs_again_and_again_it_has_caught(
     assert bool(story.asks("crash")) is told
 
 
+def test_a_search_that_skips_what_cannot_be_built_and_ends_well(story: Story) -> None:
+    """Its own end is not that of a program that was started again."""
+    for _ in range(4):
+        story.lives(8, 0.9, None, sample(name="python")).says("python_exception", **BAD_RECORD)
+    assert story.end(0).wait(3).asks("crash") == []
+
+
 def raised(story: Story) -> Story:
     return story.says("python_exception", "TypeError: x", exception="TypeError", message="x")
 

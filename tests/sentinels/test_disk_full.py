@@ -154,6 +154,20 @@ def test_the_next_checkpoint_will_not_fit(story: Story) -> None:
     assert finding.details["next_bytes"] == 10 * GIB
 
 
+@pytest.mark.parametrize(("free", "told"), [(9, False), (2, False), (1, True)])
+def test_room_is_made_first_and_the_next_save_takes_it(story: Story, free: int, told: bool) -> None:
+    """Two are kept on 22 GiB, under a name in writing that nobody knows; less is more than one save."""
+    for number in range(4):
+        story.train(10, 60).disk(12 * GIB if number else 22 * GIB)
+        del story.checkpoints[:-1]
+        story.saved(10 * GIB).disk(2 * GIB if number else 12 * GIB)
+    del story.checkpoints[:-1]
+    story.wait(400).disk(12 * GIB).wait(100).disk(free * GIB)
+    assert bool(story.asks("disk_full")) is told
+    late = story.wait(500).disk(free * GIB).asks("disk_full")
+    assert late, "no save takes that long: something else is there"
+
+
 def test_it_fits(story: Story) -> None:
     assert saving(story).disk(10 * GIB).asks("disk_full") == []
 

@@ -225,6 +225,17 @@ def test_a_rank_that_is_heard_no_more(story: Story) -> None:
     assert story.asks("nan_loss") == []
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_norm_that_is_named_only_where_a_step_is_skipped(story: Story, live: bool) -> None:
+    """``overflow (grad_norm=nan), step skipped``, eight times at the start and then now and again."""
+    for number in range(200):
+        if number < 8 or number % 20 == 0:
+            story.step(train_loss=None, grad_norm=math.nan)
+        story.step(train_loss=2.0 - number / 200)
+        assert story.asks("nan_loss", live=live) == []
+    assert story.asks("nan_loss", live=live, ended=True) == []
+
+
 def test_a_loss_scaler_at_its_start_finds_its_scale(story: Story) -> None:
     story.train(12, grad_norm=math.inf)
     assert story.asks("nan_loss") == []

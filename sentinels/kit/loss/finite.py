@@ -23,6 +23,8 @@ becomes NaN has been finite before."""
 PART = 0.5
 """Part of the values of a report that names no loss, from which they say that the model is not finite
 (our choice: a correlation without variance, or a mean of nothing, is one of several)."""
+SELDOM = 2
+"""Usual reports for each that has a metric, from which it is not one of theirs (our choice)."""
 STREAMS = 256
 """Streams whose open streak is kept at most; further ones are ignored."""
 
@@ -45,12 +47,20 @@ class Streak:
     """True when another loss in the newest report was finite."""
     beside: bool = False
     """True when the newest report has a finite training loss as well."""
-    SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks")
+    without: int = 0
+    """Reports of a finite training loss since the first one that do not have this metric."""
+    SAVED: ClassVar[Any] = ("metric", "file", "rank", "count", "alone", "marks", "without")
 
     @property
     def first(self) -> LoggedValue:
         """The first report."""
         return self.marks[0]
+
+    @property
+    def only_when_bad(self) -> bool:
+        """True when the metric is named with what is wrong with it (``overflow (grad_norm=nan), step skipped``),
+        and not in the usual report: nothing is said of the steps between, whose loss is finite."""
+        return self.without > SELDOM * self.count
 
     def decided(self, in_a_row: int) -> LoggedValue:
         """The report with which it became ``in_a_row`` reports long."""
@@ -86,6 +96,8 @@ class Finiteness(Accumulator):
             value = values.get(metric)
             if metric == "train_loss" and value == 0.0 and _lost(values):
                 value = math.nan
+            if value is None and metric == "grad_norm" and self._open:
+                self._without(seen)
             if value is None or (metric == "grad_norm" and _skipped(values)):
                 continue
             if value - value != 0.0:
@@ -98,6 +110,11 @@ class Finiteness(Accumulator):
             self._total_seen = True
         elif not self._total_seen:
             self._components(seen)
+
+    def _without(self, seen: Step) -> None:
+        streak = self._open.get((seen.file, seen.rank, "grad_norm"))
+        if streak is not None and math.isfinite(seen.values.get("train_loss", math.nan)):
+            streak.without += 1
 
     def _components(self, seen: Step) -> None:
         """Take in the several losses of a program that reports no total loss (adversarial,

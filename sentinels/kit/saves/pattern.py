@@ -27,6 +27,8 @@ PRUNE_S = 300.0
 SEEN_LATE_S = 2.0
 """Growth seen up to this many seconds after the time of a save is still of that save, as files are
 examined once a second."""
+LATE = 1.5
+"""Of the longest interval between saves: one that has not come by then is late (our choice)."""
 FULL_INODES = 64
 """Free inodes at which a file system counts as full; on a small one, 1 % of its inodes."""
 
@@ -70,6 +72,28 @@ class Saves:
         if grew is not None and grew > self.newest_at + SEEN_LATE_S:  # the next save
             return not 0 <= view.now - grew < min(SETTLE_S, half)
         return since >= min(SETTLE_S if self.kept == 1 else PRUNE_S, half)
+
+    def being_written(self, view: View, now: DiskSample) -> bool:
+        """True when it is the next save that takes what is gone, whatever its unfinished file is called.
+
+        A trainer that deletes makes room for the next save first, or after it: there was enough for it since the
+        newest, what went since then is no more than one save, and the next is not late.
+        """
+        if not prunes(view) or self.late(view.now):
+            return False
+        log = view.accumulator(SaveLog)
+        most = None if log is None else log.levels.get(now.mount)
+        if most is None:
+            return False
+        space = 0 <= most[0] - now.free_bytes <= self.bytes <= most[0]
+        if not now.total_inodes or now.free_inodes is None or most[1] is None:
+            return space
+        return space and most[1] - now.free_inodes <= self.files <= most[1]
+
+    def late(self, now: float) -> bool:
+        """True when the next save is later than any was; also while the interval is unknown."""
+        every = max(self.every_s or 0.0, self.longest_s)
+        return now > self.newest_at + LATE * every
 
     def due_in_s(self, now: float) -> float | None:
         """Seconds until the next save is expected; ``None`` while the interval is unknown."""
