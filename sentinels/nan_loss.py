@@ -58,6 +58,8 @@ WARM_REPORTS = 20
 UNEVALUATED = 64
 """Reports in a row with a finite training loss and an evaluation loss that was never finite: until the
 first evaluation, NaN stands for "none yet" (our choice)."""
+OFTEN = 2
+"""Times that a metric came back, from which that is how this run is (our choice: a search ends trials so)."""
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
@@ -148,7 +150,8 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
             # A program that prints it with every report has none before its first evaluation.
             patience = patience if values.ever_finite(metric) else UNEVALUATED
         if streaks:
-            yield from _lasting(streaks[0], view, patience, severity)
+            if not _as_before(values, streaks[0], view):
+                yield from _lasting(streaks[0], view, patience, severity)
         elif not view.live:
             yield from _came_back(values.ended(metric), patience)
     for streak in values.lasting()[:1]:
@@ -171,6 +174,15 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
             return
         severity = Severity.WARNING  # it was the last report: no further one can be finite
     yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
+
+
+def _as_before(values: Finiteness, streak: Streak, view: View) -> bool:
+    """True at the good end of a run, for what it has come back from again and again: a search in which the
+    last setting diverges, as others did."""
+    if view.ending is None or view.ending.exit_code != 0 or values.returns(streak.metric) < OFTEN:
+        return False
+    longest = values.ended(streak.metric)
+    return longest is not None and streak.count <= longest.count
 
 
 def _of_a_trial(view: View, streak: Streak) -> bool:

@@ -40,10 +40,11 @@ _BETWEEN = re.compile(
 _REDRAWN = re.compile(r"%\|| it/s\b|s/it\b")
 _OF_DATA = re.compile(
     r"torch/utils/data/|DataLoader worker|/webdataset/|/torchdata/|grain/python"
-    r"|^(?!.*(?:site|dist)-packages/).*, in __getitems?__\b"
+    r"|^(?!.*(?:site|dist)-packages/).*(?:, in __getitems?__\b"
+    r"|[/\"](?:data|corpus|shards?|data_?(?:sets?|loader|loading|module|reader|pipe(?:line)?))\.py\", line )"
 )
 """Frames, and the message, of an exception that was raised while a batch of data was read. One that a
-data set has caught itself shows no frame of the loader."""
+data set has caught itself shows no frame of the loader; a loop of one's own has one in a module that is called so."""
 _OF_SAVE = re.compile(
     r"\b(?:torch\.save|pickle\.dump)\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
 )

@@ -455,3 +455,14 @@ def test_a_loss_of_zero_with_a_gradient_is_a_number(story: Story) -> None:
     for _ in range(4):
         story.step(train_loss=0.0, grad_norm=0.1)
     assert story.asks("nan_loss") == []
+
+
+@pytest.mark.parametrize(("before", "code", "told"), [(2, 0, False), (1, 0, True), (2, 1, True)])
+def test_the_last_setting_of_a_search_diverges_as_others_did(
+    story: Story, before: int, code: int, told: bool
+) -> None:
+    """No line of it says that it is a search."""
+    for _ in range(before):
+        story.train(6).step(train_loss=math.nan)
+    story.train(6).step(train_loss=math.inf).end(code).wait(5)
+    assert bool(story.asks("nan_loss")) is told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -77,6 +78,7 @@ class Finiteness(Accumulator):
         field(default_factory=dict)
     )
     _ended: dict[str, Streak] = field(default_factory=dict)
+    _returns: Counter[str] = field(default_factory=Counter)
     _reports: int = 0
     _total_seen: bool = False
     _finite: set[str] = field(default_factory=set)
@@ -160,6 +162,7 @@ class Finiteness(Accumulator):
         if streak is None:
             return
         streak.over = LoggedValue.of(seen, value)
+        self._returns[metric] += 1
         longest = self._ended.get(metric)
         if longest is None or streak.count > longest.count:
             self._ended[metric] = streak
@@ -183,6 +186,10 @@ class Finiteness(Accumulator):
     def ended(self, metric: str) -> Streak | None:
         """The longest streak of a metric after which it was finite again."""
         return self._ended.get(metric)
+
+    def returns(self, metric: str) -> int:
+        """How many streaks of a metric there were after which it was finite again."""
+        return self._returns[metric]
 
     def restored(self) -> None:
         """Raises ValueError when a stored streak has no report."""

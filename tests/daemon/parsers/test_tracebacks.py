@@ -70,6 +70,9 @@ def test_a_file_of_the_data_is_no_checkpoint() -> None:
     data_set = WORKER.partition("  File")[0] + '  File "/w/data.py", line 30, in __getitem__\n'
     (event,) = events(f"{data_set}    arrays = np.load(path)\n{bad}")  # it has caught it itself
     assert event.trouble == "python_exception"
+    own = WORKER.partition("  File")[0] + '  File "/w/recsys/data.py", line 25, in load\n'
+    (event,) = events(f"{own}    with np.load(path) as z:\n{bad}")  # a loop without a loader
+    assert event.trouble == "python_exception"
     (event,) = events(f"{FRAMES}{bad}")
     assert event.trouble == "ckpt_corrupt"
     library = (
