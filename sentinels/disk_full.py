@@ -156,6 +156,8 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     was_full = _was_full(view, limits, error)
     raised = "exception" in error.details
     saving = raised and error.trouble == "ckpt_write_failed"  # its frames are those of a save
+    if was_full is None and not raised and _ended_well(view) and "[Errno " not in error.text:
+        return  # every mount has space, and nobody says that a call failed: text, of a model or of another log
     unproven = was_full is None and view.ending is None and not (overcame or saving)
     wait_s = limits.settle_s
     if unproven:
@@ -179,6 +181,10 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
         line=error.line,
         details=dict(error.details),
     )
+
+
+def _ended_well(view: View) -> bool:
+    return view.ending is not None and view.ending.exit_code == 0
 
 
 def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:

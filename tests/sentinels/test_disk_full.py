@@ -268,3 +268,18 @@ def test_a_traceback_in_text_that_a_model_writes(story: Story) -> None:
     assert finding.severity is not Severity.CRITICAL
     again = Story().train(30).disk(GIB).says("disk_full", text, exception="OSError")
     assert told(again.wait(50)).severity is Severity.CRITICAL, "nothing followed it"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ("rsyslogd: No space left on device, 11 mesages lost", 0, False),
+        ("rsyslogd: No space left on device, 11 mesages lost", 1, True),
+        ("could not save: [Errno 28] No space left on device: 'm.pt'", 0, True),
+    ],
+)
+def test_the_last_text_of_a_model_that_was_trained_on_logs(
+    story: Story, line: str, code: int, told: bool
+) -> None:
+    story.train(60).disk(50 * GIB).says("disk_full", line).wait(1).end(code).wait(3)
+    assert bool(story.disk(50 * GIB).asks("disk_full")) is told
