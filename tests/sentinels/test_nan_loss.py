@@ -466,3 +466,11 @@ def test_the_last_setting_of_a_search_diverges_as_others_did(
         story.train(6).step(train_loss=math.nan)
     story.train(6).step(train_loss=math.inf).end(code).wait(5)
     assert bool(story.asks("nan_loss")) is told
+
+
+@pytest.mark.parametrize(("code", "told"), [(0, False), (1, True)])
+def test_the_last_step_of_a_run_that_ended_well_was_skipped(
+    story: Story, code: int, told: bool
+) -> None:
+    story.train(60).says("grad_nonfinite", "gradients contain inf/nan, skipping step 60")
+    assert bool(story.wait(1).end(code).wait(5).asks("nan_loss")) is told
