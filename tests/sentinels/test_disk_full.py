@@ -273,8 +273,8 @@ def test_a_traceback_in_text_that_a_model_writes(story: Story) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "told"),
     [
-        ("rsyslogd: No space left on device, 11 mesages lost", 0, False),
-        ("rsyslogd: No space left on device, 11 mesages lost", 1, True),
+        ("rsyslogd: No space left on device, 11 messages lost", 0, False),
+        ("rsyslogd: No space left on device, 11 messages lost", 1, True),
         ("could not save: [Errno 28] No space left on device: 'm.pt'", 0, True),
     ],
 )
