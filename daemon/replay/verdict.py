@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from middlewatch.sentinels.kit import Finding, Severity, View
+from middlewatch.sentinels.kit import Finding, LogEvent, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
 from middlewatch.sentinels.kit.troubles import Troubles
 
@@ -105,11 +105,31 @@ def judge(
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
         counts = LOST if not ordered and progress.done_line is not None else FAILS
-        fatal = [f for f in fatal if f.line <= end or f.trouble in counts]
+        # the words with which the log ends are none of a program that leaves, unless it took its leave before
+        last = 0 if progress.done_line else progress.error_line
+        fatal = [
+            f
+            for f in fatal
+            if f.line <= end
+            or f.trouble in counts
+            or (f.line == last and f.trouble not in COLLECTIVE)
+        ]
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
         return Ending("failed", _behind(cause, newest), None)
     return Ending("cut" if end is None else "finished", None, end)
+
+
+def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -> bool:
+    """Whether the error with which a log ends tells more than what is known: that it failed, a class that is
+    exact, or what it was where only its fallout is known."""
+    if ending.verdict != "failed" or ending.cause is None:
+        return True
+    if not row(ending.cause).side_effect:
+        return False
+    of_cause = [t.first for t in troubles if t.newest.trouble == ending.cause]
+    known = any(_role(first) == "root" for first in of_cause)
+    return not row(error.trouble).side_effect or (not known and error.trouble == ending.cause)
 
 
 def _begun_again(view: View) -> int:
