@@ -31,7 +31,7 @@ from .tracebacks import split_error
 _WORD = (
     r"(?:fatal|error|errors?|critical|panic|severe|exception|failed|failure|unhandled|uncaught|fehler|erreur|errore?|erro"
     r"|ошибка|fout|fel|hata|chyba|błąd|virhe|échec|abbruch|abgebrochen|abandon|aborto?|feil|fejl|greška|napaka|hiba|eroare|klaida|viga|kļūda|lỗi|galat|kesalahan|ralat|earráid"
-    r"|σφάλμα|помилка|грешка|прервано|致命错误|致命的|错误|錯誤|エラー|오류|에러|中止|中断|خطأ|שגיאה|त्रुटि|ข้อผิดพลาด)"
+    r"|失败|失敗|실패|σφάλμα|помилка|грешка|прервано|致命错误|致命的|错误|錯誤|エラー|오류|에러|中止|中断|خطأ|שגיאה|त्रुटि|ข้อผิดพลาด)"
 )
 _LINE_OF_SCRIPT = (
     r"(?:(?:line|行|第|Zeile|ligne|línea|línia|liña|líne|linha|linia|linie|linje|linio|rad|redak|regel|riadok|rivi|riga|řádek|satır|vrstica"
@@ -63,7 +63,7 @@ _PREFIX = re.compile(
 PIECES = 6
 _STATUS = re.compile(
     r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|exited with status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabe\w*|exit(?=\W{1,3}\d)|mpirun|srun|код\w*|статус\w*)\b|码|コード|코드|상태)"
-    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d))\b(?![.,]\d)"
+    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d|25[0-5]))\b(?![.,]\d)"
 )
 """An exit status that is not 0 and no status of HTTP; in most languages one of these words comes before it."""
 _ERRORS = tuple(
@@ -77,6 +77,15 @@ _ERRORS = tuple(
         r"^(?:raised|\*\* \(\w|uncaught|unhandled|(?:ERROR )?STOP (?!0+$)\S)",  # Ada, Elixir, Fortran
         r"^(?!Use of |.{0,80}isn't ).{1,300} at \S+ line \d+\.?$|(?i: on line \d+$)",  # Perl, PHP
         r"^(?:[\w.-]{1,40}: )?(?:[A-Za-z]:)?[\w./\\-]{1,120}\.[A-Za-z]\w{0,7}:\d+:(?:\d+:)? (?!.{0,80}(?i:warn|note|info|debug))",  # a place, then what
+        r"^.{0,80}?[\s\[(<|](?:ERROR|FATAL|CRITICAL|SEVERE)[\])>|:\s]\s*[-:|]?\s*\S",  # a level, whatever comes before it
+        r"(?i)\bfailed\b(?=[:!.,]|\s*$|\s(?:at|with|to|in|on|for|because|after|while)\b)|\bunexpected end\b|\bunterminated\b"
+        r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b",
+        r"(?i)\b(?:http|status|answered|code)\W{0,3}[45]\d\d\b|\b[45]\d\d (?:unauthorized|forbidden|not found|too many|internal|bad|service|gateway|insufficient)",
+        r"(?i)^(?:process|program|command|job|\S+\.\w+) returned (?!0\b)-?\d+(?![.\d])",
+        r"(?i)fehlgeschlagen|gescheitert|échoué|\bfall(?:id[oa]|ó|it[oa])\b|falhou|mislukt|misslyck|mislyk|epäonnist|nie powiod|не удал|провал|başarısız|selhal"
+        r"|\bnicht (?:gefunden|geöffnet|möglich)|(?:kann|konnte) .{0,60}nicht|introuvable|impossib(?:le|ile)\b|no se (?:puede|pud|encontr)|não (?:foi|pode|encontr)"
+        r"|nie (?:można|udało)|не (?:найден|може|знайден)|невозможно|\bniet (?:gevonden|openen|worden)|kunde inte|kunne ikke|ei voi|できません|ありません|ません(?:でした)?$"
+        r"|無法|无法|找不到|찾을 수 없|할 수 없",
         r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
         r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b",
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
@@ -86,7 +95,7 @@ _ERRORS = tuple(
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
-    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
+    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
 )
 _OF_STACK = re.compile(
     r"\s{2,}\S|File \"|(?:Current )?[Tt]hread 0x|\[?(?:rank\d+\])?:?\s+File \"|Traceback \(most"
@@ -127,6 +136,8 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
+    if not wrong and last and _tells_what(last[-1][1]) and [t for _, t in new].count(last[-1][1]) == 1:
+        wrong = [len(last) - 1]
     good = [i for i, (_, text) in enumerate(last) if _is_result(text, loop=bool(of_loop))]
     if good and (not wrong or wrong[-1] < good[-1]):
         return {"well_line": last[good[-1]][0]}
@@ -217,6 +228,13 @@ def says_error(line: str, *, words: bool = True) -> bool:
         return False
     said = _STATUS.search(line) or any(form.search(line) for form in _ERRORS)
     return bool(said) or bool(errno_of(line) or trouble_of(line))
+
+
+def _tells_what(line: str) -> bool:
+    """True for a last line that by a number or by what it lacked says why the program went no further."""
+    if _NO_ERROR.search(line):
+        return False
+    return bool(_STATUS.search(line) or errno_of(line) or trouble_of(line))
 
 
 def _is_good(line: str) -> bool:

@@ -128,7 +128,7 @@ def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -
     if not row(ending.cause).side_effect:
         return False
     of_cause = [t.first for t in troubles if t.newest.trouble == ending.cause]
-    known = any(_role(first) == "root" for first in of_cause)
+    known = any(_role(f) == "root" or "traceback_line" in f.details for f in of_cause)
     return not row(error.trouble).side_effect or (not known and error.trouble == ending.cause)
 
 
