@@ -227,14 +227,20 @@ def says_error(line: str, *, words: bool = True) -> bool:
     if not words:
         return False
     said = _STATUS.search(line) or any(form.search(line) for form in _ERRORS)
-    return bool(said) or bool(errno_of(line) or trouble_of(line))
+    return bool(said) or _names_it(line)
 
 
 def _tells_what(line: str) -> bool:
     """True for a last line that by a number or by what it lacked says why the program went no further."""
     if _NO_ERROR.search(line):
         return False
-    return bool(_STATUS.search(line) or errno_of(line) or trouble_of(line))
+    return bool(_STATUS.search(line)) or _names_it(line)
+
+
+def _names_it(line: str) -> bool:
+    """True for what the system said, and for words about a lack, unless they count such things."""
+    several = len(_VALUES.findall(line)) >= SEVERAL
+    return bool(errno_of(line) or (trouble_of(line) and not several))
 
 
 def _is_good(line: str) -> bool:

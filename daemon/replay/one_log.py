@@ -27,11 +27,20 @@ from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
+from ..parsers.df_tables import full_disks
 from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
-from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge, says_more
+from .verdict import (
+    Completion,
+    Ending,
+    LogTrouble,
+    LogTroubles,
+    judge,
+    says_more,
+    unwritten,
+)
 
 Record = dict[str, Any]
 """One line of ``replay --json``."""
@@ -152,6 +161,9 @@ class Replay:
             if says_more(error, self._judged(troubles), troubles):
                 yield from self._take([error], metrics=metrics)
                 troubles = self.case.close({})
+        if unwritten(troubles) and (full := full_disks(self.reader.tail, self.file)):
+            yield from self._take(full, metrics=metrics)
+            troubles = self.case.close({})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             yield self._whole(finding(each, place, each.first.decided_line), words)

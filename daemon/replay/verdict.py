@@ -20,6 +20,8 @@ FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
 """What is a failure after the end of training as well, whatever the log claimed before it: anything but errors
 of the connections and workers of a program that leaves."""
 LOST = which(lambda c: c.result_lost)
+UNWRITTEN = frozenset(("disk_full", "ckpt_write_failed", "io_error", "tracker_write_failed"))
+"""What a full file system explains."""
 
 
 @dataclass(slots=True)
@@ -132,6 +134,11 @@ def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -
     return not row(error.trouble).side_effect or (not known and error.trouble == ending.cause)
 
 
+def unwritten(troubles: Iterable[LogTrouble]) -> bool:
+    """Whether something could not be written, so that a full file system in the log explains it."""
+    return any(t.newest.fatal and t.newest.trouble in UNWRITTEN for t in troubles)
+
+
 def _begun_again(view: View) -> int:
     """The last line that shows that the run was started again; 0 for none."""
     troubles = view.accumulator(Troubles)
@@ -163,7 +170,9 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
 def _behind(cause: str, found: Iterable[Finding]) -> str:
     """What explains the cause, if the log shows it as well: a failed save on a disk that is full."""
     exact = (f.trouble for f in found if f.severity >= Severity.WARNING)
-    return next((name for name in exact if name in row(cause).part_of), cause)
+    # "no space" is what the system says without inodes, too
+    behind = ("inode_exhausted",) if cause == "disk_full" else row(cause).part_of
+    return next((name for name in exact if name in behind), cause)
 
 
 def _first(among: Iterable[Finding]) -> str:
