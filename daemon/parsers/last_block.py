@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from .errnos import errno_of
-from .farewells import ENDS, MEASURE
+from .farewells import ENDS, MEASURE, STOPS
 
 Lines = Sequence[tuple[int, str]]
 """(number, text) of lines, in order."""
@@ -24,14 +24,14 @@ _PLACE = (
 _FRAME = re.compile(
     r"(?i:\s*(?:\#\s?\d{1,3}\s|\d{1,3}: ?\(*|\[\d{1,3}\]"
     r"|(?:at|from|by|called from|re-?raised (?:at|by)|raised (?:at|by)|in function|in call from|\(procedure|\(file|@|→|╰|├)\s)"
-    rf"|\s{{2,}}|\t)(?=.{{0,300}}?{_PLACE})"
+    rf"|\s+)(?=.{{0,300}}?{_PLACE})"
     r"|\s*(?:at [\w.$<>/-]+\(.{0,200}\)$|\.\.\. \d+ more$)"  # Java, Scala, Kotlin
     r"|\d{1,3}: \(+[A-Z]"  # SBCL
     r"|goroutine \d+ \["
     r"|(?:/\S+|[A-Z]:\\\S+)\(\d+\) \S+$"  # Nim
     r"|\s*\[C\]: in |\s*#\d+ \{main\}$"
 )
-_BESIDE = re.compile(r"\s{2,}\S|\t\S|(?:\w+[./])+\S*\(.{0,200}\)$|created by \S+$")
+_BESIDE = re.compile(r"\s{2,}\S|\t\S|(?:\w+[./])+\S*\(.{0,200}\)$|created by \S+$|\"[^\"].*\"$")
 """What stands between frames: lines of the source, values, the functions of Go. It proves nothing."""
 _PYTHON = re.compile(r'\s*File "')
 _ANNOUNCES = re.compile(
@@ -158,4 +158,4 @@ def said_before(block: Lines, number: int) -> str:
     a result, a claim of the end."""
     before = [text.strip() for n, text in block if n < number and not is_frame(text)][-BEFORE:]
     said = next((t for t in reversed(before) if not _RULE.match(t) and not t.endswith(":") and not passes_on(t)), "")
-    return "" if MEASURE.search(said) or ENDS.search(said) else said[:300]
+    return "" if any(words.search(said) for words in (MEASURE, ENDS, STOPS)) else said[:300]

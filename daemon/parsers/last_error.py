@@ -87,7 +87,7 @@ _ERRORS = tuple(
         r"|nie (?:można|udało)|не (?:найден|може|знайден)|невозможно|\bniet (?:gevonden|openen|worden)|kunde inte|kunne ikke|ei voi|できません|ありません|ません(?:でした)?$"
         r"|無法|无法|找不到|찾을 수 없|할 수 없",
         r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
-        r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b",
+        r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b)",
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
@@ -128,11 +128,12 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     The error is the first of the last :data:`ENDING` new lines that says so, if none after it says that all
     is well; lines of stacks do not count. Where none says so but the log ends with a stack, it is the line
     that this is about."""
+    lines = _without_source(lines)
     block = _last_block(lines, of_loop)
     new = [
         (n, text.strip())
         for n, text in unboxed(lines)
-        if text.strip() and not _OF_STACK.match(text) and not in_stack(text) and not announces(text)
+        if not _OF_STACK.match(text) and not in_stack(text) and not announces(text)
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
@@ -145,10 +146,10 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         return {}
     if wrong and any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
         return {}
-    if wrong:
+    head = head_of_stack(block)
+    if wrong and (head < 0 or not passes_on(last[wrong[0]][1])):
         number, text = last[wrong[0]]
     else:
-        head = head_of_stack(block)
         if head < 0 or ENDS.search(block[head][1]) or _NO_ERROR.search(block[head][1]):
             return {"block_line": block[0][0] if block else 0}
         number, text = block[head]
@@ -164,15 +165,20 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     }
 
 
+def _without_source(lines: Lines) -> Lines:
+    """The lines, without blank ones and those of a source that a runtime shows with a caret below."""
+    pairs = zip(lines, [*lines[1:], (0, "")], strict=True)
+    return [
+        (n, text)
+        for (n, text), (_, more) in pairs
+        if text.strip() and not (_CARET.match(text) or _CARET.match(more))
+    ]
+
+
 def _last_block(lines: Lines, of_loop: Collection[str]) -> Lines:
-    """The lines after the loop, without those of a source that a runtime shows."""
-    kept: list[tuple[int, str]] = []
-    for i, (n, text) in enumerate(lines):
-        if shape_of_text(text.strip()) in of_loop:
-            kept.clear()
-        elif text.strip() and not any(_CARET.match(more) for _, more in lines[i : i + 2]):
-            kept.append((n, text))
-    return kept
+    """The lines after the loop."""
+    loop = (i for i, (_, text) in enumerate(lines) if shape_of_text(text.strip()) in of_loop)
+    return lines[max(loop, default=-1) + 1 :]
 
 
 def _is_result(line: str, *, loop: bool) -> bool:
