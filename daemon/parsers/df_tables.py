@@ -17,7 +17,9 @@ _SIZE = r"[\d.,]+ ?(?:[KMGTPE]i?B?)?"
 _ROW = re.compile(
     rf"\s*(?P<source>\S+)(?:\s+[a-z][\w.]{{1,15}})?\s+{_SIZE}\s+{_SIZE}\s+(?P<free>{_SIZE})\s+(?P<used>\d{{1,3}})%\s+(?P<mount>/\S*)\s*$"
 )
-_INODES = re.compile(r"(?i)\binod|\b(?:nodos-i|iwęzły|inœuds|inós|i-вузл|iнод|i(?:use|uti|util)%)|Iノード")
+_INODES = re.compile(
+    r"(?i)\binod|\b(?:nodos-i|iwęzły|inœuds|inós|i-вузл|iнод|i(?:use|uti|util)%)|Iノード"
+)
 """In the header of ``df -i``, in the languages of coreutils."""
 _HEADER = re.compile(r"\w*%\w*|\bCapacity\b")
 _READ_ONLY = re.compile(
@@ -39,7 +41,11 @@ def full_disks(lines: Iterable[tuple[int, str]], file: str) -> list[LogEvent]:
             if _HEADER.search(text):
                 inodes = _INODES.search(text) is not None
             continue
-        if int(row["used"]) < FULL or _READ_ONLY.match(row["source"]) or _IMAGES.match(row["mount"]):
+        if (
+            int(row["used"]) < FULL
+            or _READ_ONLY.match(row["source"])
+            or _IMAGES.match(row["mount"])
+        ):
             continue
         trouble = "inode_exhausted" if inodes else "disk_full"
         if trouble not in found:

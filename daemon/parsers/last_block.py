@@ -157,5 +157,12 @@ def said_before(block: Lines, number: int) -> str:
     """The newest words of a block before a line that only passes on; empty where they tell of no trouble:
     a result, a claim of the end."""
     before = [text.strip() for n, text in block if n < number and not is_frame(text)][-BEFORE:]
-    said = next((t for t in reversed(before) if not _RULE.match(t) and not t.endswith(":") and not passes_on(t)), "")
+    said = next(
+        (
+            t
+            for t in reversed(before)
+            if not _RULE.match(t) and not t.endswith(":") and not passes_on(t)
+        ),
+        "",
+    )
     return "" if any(words.search(said) for words in (MEASURE, ENDS, STOPS)) else said[:300]

@@ -78,16 +78,22 @@ _ERRORS = tuple(
         r"^(?!Use of |.{0,80}isn't ).{1,300} at \S+ line \d+\.?$|(?i: on line \d+$)",  # Perl, PHP
         r"^(?:[\w.-]{1,40}: )?(?:[A-Za-z]:)?[\w./\\-]{1,120}\.[A-Za-z]\w{0,7}:\d+:(?:\d+:)? (?!.{0,80}(?i:warn|note|info|debug))",  # a place, then what
         r"^.{0,80}?[\s\[(<|](?:ERROR|FATAL|CRITICAL|SEVERE)[\])>|:\s]\s*[-:|]?\s*\S",  # a level, whatever comes before it
-        r"(?i)\bfailed\b(?=[:!.,]|\s*$|\s(?:at|with|to|in|on|for|because|after|while)\b)|\bunexpected end\b|\bunterminated\b"
-        r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b",
+        (
+            r"(?i)\bfailed\b(?=[:!.,]|\s*$|\s(?:at|with|to|in|on|for|because|after|while)\b)|\bunexpected end\b|\bunterminated\b"
+            r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b"
+        ),
         r"(?i)\b(?:http|status|answered|code)\W{0,3}[45]\d\d\b|\b[45]\d\d (?:unauthorized|forbidden|not found|too many|internal|bad|service|gateway|insufficient)",
         r"(?i)^(?:process|program|command|job|\S+\.\w+) returned (?!0\b)-?\d+(?![.\d])",
-        r"(?i)fehlgeschlagen|gescheitert|échoué|\bfall(?:id[oa]|ó|it[oa])\b|falhou|mislukt|misslyck|mislyk|epäonnist|nie powiod|не удал|провал|başarısız|selhal"
-        r"|\bnicht (?:gefunden|geöffnet|möglich)|(?:kann|konnte) .{0,60}nicht|introuvable|impossib(?:le|ile)\b|no se (?:puede|pud|encontr)|não (?:foi|pode|encontr)"
-        r"|nie (?:można|udało)|не (?:найден|може|знайден)|невозможно|\bniet (?:gevonden|openen|worden)|kunde inte|kunne ikke|ei voi|できません|ありません|ません(?:でした)?$"
-        r"|無法|无法|找不到|찾을 수 없|할 수 없",
-        r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
-        r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b)",
+        (
+            r"(?i)fehlgeschlagen|gescheitert|échoué|\bfall(?:id[oa]|ó|it[oa])\b|falhou|mislukt|misslyck|mislyk|epäonnist|nie powiod|не удал|провал|başarısız|selhal"
+            r"|\bnicht (?:gefunden|geöffnet|möglich)|(?:kann|konnte) .{0,60}nicht|introuvable|impossib(?:le|ile)\b|no se (?:puede|pud|encontr)|não (?:foi|pode|encontr)"
+            r"|nie (?:można|udało)|не (?:найден|може|знайден)|невозможно|\bniet (?:gevonden|openen|worden)|kunde inte|kunne ikke|ei voi|できません|ありません|ません(?:でした)?$"
+            r"|無法|无法|找不到|찾을 수 없|할 수 없"
+        ),
+        (
+            r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
+            r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b)"
+        ),
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
@@ -137,7 +143,12 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
-    if not wrong and last and _tells_what(last[-1][1]) and [t for _, t in new].count(last[-1][1]) == 1:
+    if (
+        not wrong
+        and last
+        and _tells_what(last[-1][1])
+        and [t for _, t in new].count(last[-1][1]) == 1
+    ):
         wrong = [len(last) - 1]
     good = [i for i, (_, text) in enumerate(last) if _is_result(text, loop=bool(of_loop))]
     if good and (not wrong or wrong[-1] < good[-1]):

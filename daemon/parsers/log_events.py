@@ -102,7 +102,9 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     return said
 
 
-_CRASHED = re.compile(r"(?i)\babort(?:ed)?\b(?! due| by| because)|\btrap\b|illegal instruction|segmentation|bus error")
+_CRASHED = re.compile(
+    r"(?i)\babort(?:ed)?\b(?! due| by| because)|\btrap\b|illegal instruction|segmentation|bus error"
+)
 
 
 def of_last_words(words: LastWords, file: str) -> LogEvent:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .numbers import tables
 from .last_block import is_frame
 from .last_error import says_error
+from .numbers import tables
 from .numbers.metrics import LineReport
 from .numbers.plans import LinePlan
 

@@ -63,7 +63,11 @@ def _line(step: Any, metrics: Any) -> bytes:
         return b""
     if not isinstance(named, dict):
         return b""
-    shown = [f"{_BLANK.sub('_', key)[:80]}={value}" for key, one in named.items() if (value := _number(one))]
+    shown = [
+        f"{_BLANK.sub('_', key)[:80]}={value}"
+        for key, one in named.items()
+        if (value := _number(one))
+    ]
     return " ".join([f"step={step}", *shown]).encode("utf-8", "replace") + b"\n" if shown else b""
 
 

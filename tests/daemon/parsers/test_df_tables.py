@@ -18,9 +18,13 @@ INODES = """Filesystem       Inodes  IUsed IFree IUse% Mounted on
 /dev/sda1      12902400 722443   12M    6% /
 /dev/sda2          1.6M   1.6M     8  100% /data
 """
-GERMAN = "Dateisystem    Größe Benutzt Verf. Verw% Eingehängt auf\ntmpfs   600K  600K   0 100% /ckpt\n"
+GERMAN = (
+    "Dateisystem    Größe Benutzt Verf. Verw% Eingehängt auf\ntmpfs   600K  600K   0 100% /ckpt\n"
+)
 POLISH = "System plików iwęzły użyteI wolneI %uż.I zamont. na\n/dev/sdb1   640K   640K   0   100% /work\n"
-TYPED = "Filesystem Type 1K-blocks Used Available Use% Mounted on\n/dev/sdb1 ext4 4096 4096 0 100% /d\n"
+TYPED = (
+    "Filesystem Type 1K-blocks Used Available Use% Mounted on\n/dev/sdb1 ext4 4096 4096 0 100% /d\n"
+)
 FREE = BYTES.replace("104G     0 100%", "104G   1G  99%")
 LOOP = "".join(f"epoch {n} loss {3 / n:.4f}\n" for n in range(1, 30))
 FAILED = "RuntimeError: basic_ios::clear: iostream error\n"

@@ -17,7 +17,13 @@ TABLE = """CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TE
 
 
 def add(database: sqlite3.Connection, run: str, step: int, said: dict[str, Any]) -> None:
-    row = ("89390761b845489f", "2026-11-26T12:42:00.702280+00:00", run, step, json.dumps(said).encode())
+    row = (
+        "89390761b845489f",
+        "2026-11-26T12:42:00.702280+00:00",
+        run,
+        step,
+        json.dumps(said).encode(),
+    )
     names = "run_id, timestamp, run_name, step, metrics"
     database.execute(f"INSERT INTO metrics ({names}) VALUES (?, ?, ?, ?, ?)", row)
     database.commit()
