@@ -44,14 +44,17 @@ def _key(part: str) -> str:
 
 @cache
 def _texts() -> dict[str, str]:
-    """The name of the number by the longest part of its text."""
+    """The name of the number by the longest part of its text, where that is no part of another text."""
     from .errno_texts import TEXTS
 
-    return {
-        max(map(_key, _PARTS.split(text)), key=len): name
-        for name, texts in TEXTS.items()
-        for text in texts.split("|")
-    }
+    known: dict[str, tuple[str, str]] = {}
+    unclear = set()
+    for name, texts in TEXTS.items():
+        for text in texts.split("|"):
+            key = max(map(_key, _PARTS.split(text)), key=len)
+            if known.setdefault(key, (text, name))[0] != text and known[key][1] != name:
+                unclear.add(key)  # "Nutraukta (aborted)" and "Nutraukta (killed)"
+    return {key: name for key, (_, name) in known.items() if key not in unclear}
 
 
 def errno_of(line: str) -> str:
