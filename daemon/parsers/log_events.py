@@ -18,7 +18,7 @@ from .by_words import trouble_of
 from .errnos import class_of
 from .signatures import Signature
 from .text import plain
-from .tracebacks import Raised, split_error
+from .tracebacks import HEAD, Raised, split_error
 
 REPORTS_ANOTHER = frozenset(
     {"CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException"}
@@ -76,7 +76,9 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     if raised.script:
         details["script"] = raised.script
     text = raised.text or raised.head_text
-    found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
+    # a collector may join all lines to one: what stands before the traceback is read if its end is missing
+    words = raised.text or raised.head_text.partition(HEAD)[0]
+    found = matcher.matches(words, matcher.candidates(words))
     exact = [
         (row, more)
         for row, more in found
