@@ -8,23 +8,42 @@ complain, an exit status. It counts in one place only, after the loop, as the la
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
+from .by_words import trouble_of
+from .errnos import errno_of
 from .farewells import ENDS, MEASURE, RESULTS, TROUBLE, shape_of_text
+from .last_block import (
+    HALTED,
+    Lines,
+    announces,
+    because,
+    cause_in,
+    head_of_stack,
+    in_stack,
+    passes_on,
+    said_before,
+    unboxed,
+)
 from .tracebacks import split_error
 
 _WORD = (
     r"(?:fatal|error|errors?|critical|panic|severe|exception|failed|failure|unhandled|uncaught|fehler|erreur|errore?|erro"
-    r"|ошибка|fout|fel|hata|chyba|błąd|virhe|échec|abbruch|abgebrochen|abandon|aborto?|прервано|致命错误|致命的|错误|錯誤|エラー|오류|中止|中断)"
+    r"|ошибка|fout|fel|hata|chyba|błąd|virhe|échec|abbruch|abgebrochen|abandon|aborto?|feil|fejl|greška|napaka|hiba|eroare|klaida|viga|kļūda|lỗi|galat|kesalahan|ralat|earráid"
+    r"|失败|失敗|실패|σφάλμα|помилка|грешка|прервано|致命错误|致命的|错误|錯誤|エラー|오류|에러|中止|中断|خطأ|שגיאה|त्रुटि|ข้อผิดพลาด)"
 )
-_LINE_OF_SCRIPT = r"(?:(?:line|行|第|Zeile|ligne|línea|linha|riga|строка|줄) ?\d+(?: ?行)?|\d+ ?行)"
+_LINE_OF_SCRIPT = (
+    r"(?:(?:line|行|第|Zeile|ligne|línea|línia|liña|líne|linha|linia|linie|linje|linio|rad|redak|regel|riadok|rivi|riga|řádek|satır|vrstica"
+    r"|baris|dòng|eilutė|γραμμή|ред|рядок|строка|줄|행) ?\d+(?:ª|번| ?[行列])?|\d+ (?:行|eilutė)|\d+\. (?:sor|satır|ред))"
+)
+"""As the catalogues of bash 5.2 word it."""
 _NAMED = re.compile(rf"(?i)(?<![a-zà-ÿ]){_WORD}\s?[:：]\s+(?![-+]?[\d.])\S")
 """The word before a colon, anywhere in a line."""
 _RAISED = re.compile(r"(?<![\w.])(?:[a-z_]\w*\.)*[A-Z][a-z]\w*(?:Error|Exception)\b(?!\w)")
 """The name of an exception, anywhere in a line."""
 _OF_SHELL = re.compile(
-    rf"^(?:\S{{1,80}}: )?{_LINE_OF_SCRIPT}[:：]\s?\S|^\S{{1,60}}: \d{{1,4}}: \S{{1,80}}: \S"
+    rf"^(?:\S{{1,80}} ?[:,] ?)?{_LINE_OF_SCRIPT} ?[:：]\s?\S|^\S{{1,60}}: \d{{1,4}}: \S{{1,80}}: \S"
 )
 """How bash and dash complain: the script, the number of its line, and what could not be done."""
 _STATUS_CODE = re.compile(
@@ -44,7 +63,7 @@ _PREFIX = re.compile(
 PIECES = 6
 _STATUS = re.compile(
     r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|exited with status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabe\w*|exit(?=\W{1,3}\d)|mpirun|srun|код\w*|статус\w*)\b|码|コード|코드|상태)"
-    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d))\b(?![.,]\d)"
+    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d|25[0-5]))\b(?![.,]\d)"
 )
 """An exit status that is not 0 and no status of HTTP; in most languages one of these words comes before it."""
 _ERRORS = tuple(
@@ -54,7 +73,27 @@ _ERRORS = tuple(
         r"(?i)\b(?:cannot|could not|couldn't|unable to|failed to|no such file|permission denied|not found)\b",
         r"(?i)^\W{0,4}(?:\S{1,40} ){0,3}(?:abort(?:ed| trap)?|trace/bpt trap|illegal instruction|segmentation fault|bus error|killed)\b",
         r"(?i)\bnon-?zero (?:exit )?status|\bexit(?:ed)?\b.{0,24}\b(?:code|status)\W{0,3}-\d{4,}",
-        r"\*\*\* \[.{1,80}\] (?:Error|Fehler|Erreur|错误) -?\d+",
+        r"\*\*\* \[.{1,80}\] \S{1,20} -?\d+",  # make, in any language
+        r"^(?:raised|\*\* \(\w|uncaught|unhandled|(?:ERROR )?STOP (?!0+$)\S)",  # Ada, Elixir, Fortran
+        r"^(?!Use of |.{0,80}isn't ).{1,300} at \S+ line \d+\.?$|(?i: on line \d+$)",  # Perl, PHP
+        r"^(?:[\w.-]{1,40}: )?(?:[A-Za-z]:)?[\w./\\-]{1,120}\.[A-Za-z]\w{0,7}:\d+:(?:\d+:)? (?!.{0,80}(?i:warn|note|info|debug))",  # a place, then what
+        r"^.{0,80}?[\s\[(<|](?:ERROR|FATAL|CRITICAL|SEVERE)[\])>|:\s]\s*[-:|]?\s*\S",  # a level, whatever comes before it
+        (
+            r"(?i)\bfailed\b(?=[:!.,]|\s*$|\s(?:at|with|to|in|on|for|because|after|while)\b)|\bunexpected end\b|\bunterminated\b"
+            r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b"
+        ),
+        r"(?i)\b(?:http|status|answered|code)\W{0,3}[45]\d\d\b|\b[45]\d\d (?:unauthorized|forbidden|not found|too many|internal|bad|service|gateway|insufficient)",
+        r"(?i)^(?:process|program|command|job|\S+\.\w+) returned (?!0\b)-?\d+(?![.\d])",
+        (
+            r"(?i)fehlgeschlagen|gescheitert|échoué|\bfall(?:id[oa]|ó|it[oa])\b|falhou|mislukt|misslyck|mislyk|epäonnist|nie powiod|не удал|провал|başarısız|selhal"
+            r"|\bnicht (?:gefunden|geöffnet|möglich)|(?:kann|konnte) .{0,60}nicht|introuvable|impossib(?:le|ile)\b|no se (?:puede|pud|encontr)|não (?:foi|pode|encontr)"
+            r"|nie (?:można|udało)|не (?:найден|може|знайден)|невозможно|\bniet (?:gevonden|openen|worden)|kunde inte|kunne ikke|ei voi|できません|ありません|ません(?:でした)?$"
+            r"|無法|无法|找不到|찾을 수 없|할 수 없"
+        ),
+        (
+            r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
+            r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b)"
+        ),
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
@@ -62,13 +101,13 @@ _ERRORS = tuple(
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
-    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b"
+    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
 )
 _OF_STACK = re.compile(
     r"\s{2,}\S|File \"|(?:Current )?[Tt]hread 0x|\[?(?:rank\d+\])?:?\s+File \"|Traceback \(most"
 )
-JAVA_FRAME = re.compile(r"\s*(?:at [\w.$<>/-]+\(.{0,200}\)$|\.\.\. \d+ more$)")
-"""A line of a stack of Java, Scala or Kotlin: they are alike, and no loop."""
+_CARET = re.compile(r"\s*\^[\s^~]*$|\s*~+\^")
+"""Under a line of the source that a runtime shows."""
 _OF_TIME = re.compile(
     r"(?i)\b(?:time|took|elapsed|duration|seconds|minutes|hours|sec|exit|status)\b|\d:\d\d:\d\d|用时|耗时|dauer|durée"
 )
@@ -89,26 +128,68 @@ ENDING = 6
 a launcher add theirs."""
 
 
-def ending_of(lines: Sequence[tuple[int, str]], of_loop: Collection[str]) -> dict[str, Any]:
+def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     """The fields about an error with which the log ends, and about results after its loop.
 
     The error is the first of the last :data:`ENDING` new lines that says so, if none after it says that all
-    is well; lines of stacks do not count."""
-    new = [(n, text.strip()) for n, text in lines if text.strip() and not _OF_STACK.match(text)]
-    new = [(n, text) for n, text in new if not JAVA_FRAME.match(text)]
+    is well; lines of stacks do not count. Where none says so but the log ends with a stack, it is the line
+    that this is about."""
+    lines = _without_source(lines)
+    block = _last_block(lines, of_loop)
+    new = [
+        (n, text.strip())
+        for n, text in unboxed(lines)
+        if not _OF_STACK.match(text) and not in_stack(text) and not announces(text)
+    ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
+    if (
+        not wrong
+        and last
+        and _tells_what(last[-1][1])
+        and [t for _, t in new].count(last[-1][1]) == 1
+    ):
+        wrong = [len(last) - 1]
     good = [i for i, (_, text) in enumerate(last) if _is_result(text, loop=bool(of_loop))]
     if good and (not wrong or wrong[-1] < good[-1]):
         return {"well_line": last[good[-1]][0]}
     if any(_AT_EXIT.search(text) for _, text in lines[-4 * ENDING :]):
         return {}
-    if not wrong or any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
+    if wrong and any(_is_good(text) for _, text in last[wrong[-1] + 1 :]):
         return {}
-    number, text = last[wrong[0]]
+    head = head_of_stack(block)
+    if wrong and (head < 0 or not passes_on(last[wrong[0]][1])):
+        number, text = last[wrong[0]]
+    else:
+        if head < 0 or ENDS.search(block[head][1]) or _NO_ERROR.search(block[head][1]):
+            return {"block_line": block[0][0] if block else 0}
+        number, text = block[head]
     if text.endswith((":", "：")):  # what it was stands in the next line
         text += " " + next((more.strip() for n, more in lines if n > number and more.strip()), "")
-    return {"error": text[:400].strip(), "error_line": number, "signal": signal_of(text)}
+    return {
+        "error": text[:400].strip(),
+        "error_line": number,
+        "signal": signal_of(text),
+        "because": because(block, number, named=split_error(text) is not None) or cause_in(text),
+        "before": said_before(block, number) if passes_on(text) else "",
+        "block_line": block[0][0] if block else number,
+    }
+
+
+def _without_source(lines: Lines) -> Lines:
+    """The lines, without blank ones and those of a source that a runtime shows with a caret below."""
+    pairs = zip(lines, [*lines[1:], (0, "")], strict=True)
+    return [
+        (n, text)
+        for (n, text), (_, more) in pairs
+        if text.strip() and not (_CARET.match(text) or _CARET.match(more))
+    ]
+
+
+def _last_block(lines: Lines, of_loop: Collection[str]) -> Lines:
+    """The lines after the loop."""
+    loop = (i for i, (_, text) in enumerate(lines) if shape_of_text(text.strip()) in of_loop)
+    return lines[max(loop, default=-1) + 1 :]
 
 
 def _is_result(line: str, *, loop: bool) -> bool:
@@ -157,9 +238,26 @@ def says_error(line: str, *, words: bool = True) -> bool:
         or _STATUS_CODE.search(line)
         or _RAISED.search(line)
         or _OF_SHELL.match(line)
+        or HALTED.match(line)
     ):
         return True
-    return words and (bool(_STATUS.search(line)) or any(form.search(line) for form in _ERRORS))
+    if not words:
+        return False
+    said = _STATUS.search(line) or any(form.search(line) for form in _ERRORS)
+    return bool(said) or _names_it(line)
+
+
+def _tells_what(line: str) -> bool:
+    """True for a last line that by a number or by what it lacked says why the program went no further."""
+    if _NO_ERROR.search(line):
+        return False
+    return bool(_STATUS.search(line)) or _names_it(line)
+
+
+def _names_it(line: str) -> bool:
+    """True for what the system said, and for words about a lack, unless they count such things."""
+    several = len(_VALUES.findall(line)) >= SEVERAL
+    return bool(errno_of(line) or (trouble_of(line) and not several))
 
 
 def _is_good(line: str) -> bool:

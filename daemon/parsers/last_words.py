@@ -24,7 +24,8 @@ from middlewatch.sentinels.kit.last_words import Farewell, LastWords
 from middlewatch.sentinels.kit.observations import ProcessEnded
 
 from .farewells import ENDS, MEASURE, RESULTS, STOPS, shape_of_text
-from .last_error import JAVA_FRAME, ending_of, troubled
+from .last_block import is_frame
+from .last_error import ending_of, troubled
 
 LEAST = 3
 """So many lines of one shape are a loop: two similar lines may stand in any text."""
@@ -117,7 +118,7 @@ def hear(
 
 def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
     """What the newest lines of a log, (number, text), say about the end of its program."""
-    texts = [text.strip() for _, text in tail if text.strip() and not JAVA_FRAME.match(text)]
+    texts = [text.strip() for _, text in tail if text.strip() and not is_frame(text)]
     newest = tail[-1][0] if tail else 0
     if not texts:
         return LastWords()

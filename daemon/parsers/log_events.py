@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from middlewatch.sentinels.kit import LogEvent
+from middlewatch.sentinels.kit.classes import row as facts
 from middlewatch.sentinels.kit.first_cause import SIGNALS
 from middlewatch.sentinels.kit.last_words import LastWords
 
 from . import matcher
 from .by_words import trouble_of
+from .errnos import class_of
 from .signatures import Signature
 from .text import plain
-from .tracebacks import Raised, split_error
+from .tracebacks import HEAD, Raised, split_error
 
 REPORTS_ANOTHER = frozenset(
     {"CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException"}
@@ -50,8 +53,17 @@ class LogPosition(NamedTuple):
 
 
 def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent]:
-    """The events of a line. ``rows``: indices of the signatures that may match it."""
-    return [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
+    """The events of a line. ``rows``: indices of the signatures that may match it.
+
+    The uncaught error of a program in any language also has the class that its words mean."""
+    said = [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
+    known = {one.trouble for one in said}
+    for one in said:
+        if one.trouble == "python_exception" and one.fatal and one.role == "root":
+            meant = class_of(text) or trouble_of(text)
+            if meant and meant not in known:
+                return [*said, replace(one, trouble=meant)]
+    return said
 
 
 def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
@@ -64,7 +76,9 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     if raised.script:
         details["script"] = raised.script
     text = raised.text or raised.head_text
-    found = matcher.matches(text, matcher.candidates(text)) if raised.text else []
+    # a collector may join all lines to one: what stands before the traceback is read if its end is missing
+    words = raised.text or raised.head_text.partition(HEAD)[0]
+    found = matcher.matches(words, matcher.candidates(words))
     exact = [
         (row, more)
         for row, more in found
@@ -90,23 +104,27 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     return said
 
 
-_CRASHED = re.compile(r"(?i)\babort|\btrap\b|illegal instruction|segmentation|bus error")
+_CRASHED = re.compile(
+    r"(?i)\babort(?:ed)?\b(?! due| by| because)|\btrap\b|illegal instruction|segmentation|bus error"
+)
 
 
 def of_last_words(words: LastWords, file: str) -> LogEvent:
     """The event of an error with which a log ends although nothing is known about its wording. What a
     known wording means is kept; in this place it is fatal."""
     text = words.error
-    known = [
-        row for row, _ in matcher.matches(text, matcher.candidates(text)) if row.severity != "info"
-    ]
     named = split_error(text)
     details = {} if named is None else {"exception": named[0], "message": plain(named[1], 300)}
-    trouble = "segfault" if _CRASHED.search(text) else trouble_of(text) or "python_exception"
-    trouble = SIGNALS.get(words.signal or 0, (trouble, ""))[0]
+    told = tuple(filter(None, (text, words.because, words.before)))
+    exact = (one for said in told for one in _known(said) if not facts(one).side_effect)
+    crashed = ("segfault",) if _CRASHED.search(text) and not words.before else ()
+    meant = (one for said in told if (one := class_of(said) or trouble_of(said)))
+    others = (one for one in _known(text) if one != "python_exception")
+    killed = SIGNALS.get(words.signal or 0, ("python_exception", ""))[0]
+    trouble = next(chain(exact, crashed, meant, others, (killed,)))
     return LogEvent(
         at=0.0,
-        trouble=known[0].trouble if known else trouble,
+        trouble=trouble,
         role="root",
         severity="critical",
         fatal=True,
@@ -117,6 +135,12 @@ def of_last_words(words: LastWords, file: str) -> LogEvent:
         signature="last-words",
         details=details,
     )
+
+
+def _known(text: str) -> list[str]:
+    """The classes that known wordings in this text mean."""
+    found = matcher.matches(text, matcher.candidates(text))
+    return [row.trouble for row, _ in found if row.severity != "info"]
 
 
 def _exception(

@@ -27,7 +27,7 @@ from .numbers.fields import Values, evaluate
 from .numbers.metrics import LineReport, examine
 from .numbers.prefixes import rank_prefix
 from .progress import Progress
-from .shape_facts import CODE, ROW, UNSEEN, ShapeFacts, is_row
+from .shape_facts import CODE, ROW, UNSEEN, ShapeFacts, counting, is_row
 from .shapes import MAX_BYTES, ShapeCache, shape_of, zeroed
 from .text import decode, plain
 from .tracebacks import Tracebacks
@@ -288,7 +288,7 @@ class LogReader:
         self._program.examine_line(rest)
         known.header = tables.header_of(rest)
         if known.header is None and not code.is_settings(rest):
-            known.report = examine(decode(piece), self._header)
+            known.report = counting(examine(decode(piece), self._header), rest)
 
     def _in_listing(self, rest: str, number: int) -> bool:
         """Whether the line belongs to program text that is being printed."""

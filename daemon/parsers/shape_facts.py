@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .last_block import is_frame
+from .last_error import says_error
 from .numbers import tables
 from .numbers.metrics import LineReport
 from .numbers.plans import LinePlan
@@ -34,3 +36,10 @@ def is_row(known: ShapeFacts | None) -> bool:
 CODE = ShapeFacts(code=True)
 ROW = ShapeFacts(row=True)
 UNSEEN = ShapeFacts()
+
+
+def counting(report: LineReport | None, text: str) -> LineReport | None:
+    """The report, unless its numbers are places in a stack or stand in an error: "Error: ragged batch 17"."""
+    if report is None or report.measured or report.bar:
+        return report
+    return None if is_frame(text) or (report.head and says_error(text, words=False)) else report

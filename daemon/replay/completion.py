@@ -28,6 +28,8 @@ WENT_ON = 3
 """So many training reports after a claim show that it was about another end (a fold, an epoch)."""
 OF_AN_EPOCH = 0.9
 """The last epoch is complete when it has this fraction of the reports of the epoch before it."""
+NEWEST = 16
+"""Newest reports of which the lines are kept: more than an error has lines that look like one."""
 EVALUATIONS = 4
 """After so many evaluations at one interval, one at a shorter interval is the final evaluation."""
 PEAK = 1e-3
@@ -65,6 +67,8 @@ class Completion:
         self._set_epochs: set[float] = set()
         """Steps and epochs named by settings in the log: they may mean something else."""
         self._last_line = 0
+        self._newest: deque[tuple[int, bool]] = deque(maxlen=NEWEST)
+        """(line, whether it has a value that is no whole number) of the newest reports."""
         self._rate_peak = 0.0
         self._rates: deque[float] = deque(maxlen=FALLING)
         self._evaluated: deque[float] = deque(maxlen=EVALUATIONS + 1)
@@ -73,13 +77,25 @@ class Completion:
         self._words = LastWords()
 
     def close(self, words: LastWords) -> None:
-        """Take what the last lines of the log say. An error before the last report was overcome."""
-        self._words = words if words.error_line > self._last_line else replace(words, error="")
+        """Take what the last lines of the log say. An error before the last report was overcome; what
+        counts something in the error itself, or behind it without a measure, is no report."""
+        reports = (
+            line
+            for line, measured in self._newest
+            if line != words.error_line and (measured or line < words.error_line)
+        )
+        last = max(reports, default=0 if self._newest else self._last_line)
+        self._words = words if words.error_line > last else replace(words, error="")
 
     @property
     def error(self) -> str:
         """The error with which the log ends; empty if it does not."""
         return self._words.error
+
+    @property
+    def error_line(self) -> int:
+        """The line of this error; 0 for none."""
+        return self._words.error_line if self._words.error else 0
 
     def add(self, one: Observation) -> None:
         """Look at one observation, in order."""
@@ -104,6 +120,7 @@ class Completion:
             self._setting(one)
             return
         self._last_line = one.line
+        self._newest.append((one.line, any(v % 1 != 0 for v in values.values())))
         if number is not None:
             last = self.last_step
             if last is not None and number > last:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from ..parsers.metric_readers import MetricText, kind_of, metric_text
 from ..system.errors import UsageError
+from .trackio_files import DATABASE, trackio_text
 
 MEMORY = 256 << 20
 """Bytes of memory for an unpacker. ``xz -9`` needs 65 MiB, ``zstd --ultra -22`` 128 MiB; only files
@@ -35,6 +36,7 @@ _MAGIC: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("gzip", re.compile(rb"\x1f\x8b\x08")),
     ("xz", re.compile(rb"\xfd7zXZ\x00")),
     ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),  # or a skippable frame
+    (DATABASE, re.compile(rb"SQLite format 3\x00")),
     ("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")),
 )
 _FOREIGN: tuple[tuple[str, re.Pattern[bytes], str], ...] = (
@@ -371,5 +373,7 @@ def unpacked(kind: str, name: str, raw: Iterable[bytes]) -> Iterator[bytes]:
     """
     if not kind:
         return iter(raw)
+    if kind == DATABASE:
+        return trackio_text(raw, name)
     unpack = _UNPACK.get(kind)
     return _as_text(raw, metric_text(kind, name)) if unpack is None else unpack(raw)

@@ -27,10 +27,20 @@ from ..judge.engine import Engine
 from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
+from ..parsers.df_tables import full_disks
+from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
-from .verdict import Completion, Ending, LogTrouble, LogTroubles, judge
+from .verdict import (
+    Completion,
+    Ending,
+    LogTrouble,
+    LogTroubles,
+    judge,
+    says_more,
+    unwritten,
+)
 
 Record = dict[str, Any]
 """One line of ``replay --json``."""
@@ -146,12 +156,17 @@ class Replay:
         words = last_words(self.reader.tail)
         self.case.completion.close(words)
         troubles = self.case.close({self.file: words})
-        if self.case.completion.error and self._judged(troubles).verdict != "failed":
-            yield from self._take([of_last_words(words, self.file)], metrics=metrics)
+        if self.case.completion.error:
+            error = of_last_words(words, self.file)
+            if says_more(error, self._judged(troubles), troubles):
+                yield from self._take([error], metrics=metrics)
+                troubles = self.case.close({})
+        if unwritten(troubles) and (full := full_disks(self.reader.tail, self.file)):
+            yield from self._take(full, metrics=metrics)
             troubles = self.case.close({})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
-            yield self._whole(finding(each, place, each.first.decided_line))
+            yield self._whole(finding(each, place, each.first.decided_line), words)
         ending = self.ending = self._judged(troubles)
         yield {
             "type": "end",
@@ -165,12 +180,17 @@ class Replay:
             "finished_at_line": ending.finished_line,
         }
 
-    def _whole(self, record: Record) -> Record:
-        """With the line after its proof, if that ends with a colon: what it was stands there."""
+    def _whole(self, record: Record, words: LastWords) -> Record:
+        """With the line after its proof, if that ends with a colon: what it was stands there. With what
+        the last words tell about the reason, if it is the error with which the log ends."""
         if str(record["evidence"]).endswith(":"):
             after = (text for number, text in self.reader.tail if number > record["line"])
             said = next((text.strip() for text in after if text.strip()), "")
             record["evidence"] = mask(f"{record['evidence']} {said}".strip())[:400]
+        if record["fatal"] and 0 < words.block_line <= record["line"]:
+            block = [(n, text) for n, text in self.reader.tail if n >= words.block_line]
+            before = said_before(block, record["line"]) if passes_on(record["evidence"]) else ""
+            record["evidence"] = mask(with_reason(record["evidence"], before, words.because))
         return record
 
     def _judged(self, troubles: list[LogTrouble]) -> Ending:
@@ -185,6 +205,14 @@ class Replay:
                 self._listen(one, one.line)
             if metrics and isinstance(one, (Step, CheckpointSaved)):
                 yield report(one)
+
+
+def with_reason(proof: str, before: str, because: str) -> str:
+    """A proof with what the lines around it give as the reason, at most 400 characters."""
+    for label, said in (("before it", before), ("because", because)):
+        if said and said not in proof:
+            proof = f"{proof[: 380 - len(said)]} ({label}: {said})"
+    return proof
 
 
 def report(one: Step | CheckpointSaved) -> Record:

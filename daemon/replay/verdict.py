@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from middlewatch.sentinels.kit import Finding, Severity, View
+from middlewatch.sentinels.kit import Finding, LogEvent, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
 from middlewatch.sentinels.kit.troubles import Troubles
 
@@ -20,6 +20,8 @@ FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
 """What is a failure after the end of training as well, whatever the log claimed before it: anything but errors
 of the connections and workers of a program that leaves."""
 LOST = which(lambda c: c.result_lost)
+UNWRITTEN = frozenset(("disk_full", "ckpt_write_failed", "io_error", "tracker_write_failed"))
+"""What a full file system explains."""
 
 
 @dataclass(slots=True)
@@ -105,11 +107,36 @@ def judge(
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
         counts = LOST if not ordered and progress.done_line is not None else FAILS
-        fatal = [f for f in fatal if f.line <= end or f.trouble in counts]
+        # the words with which the log ends are none of a program that leaves, unless it took its leave before
+        last = 0 if progress.done_line else progress.error_line
+        fatal = [
+            f
+            for f in fatal
+            if f.line <= end
+            or f.trouble in counts
+            or (f.line == last and f.trouble not in COLLECTIVE)
+        ]
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
         return Ending("failed", _behind(cause, newest), None)
     return Ending("cut" if end is None else "finished", None, end)
+
+
+def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -> bool:
+    """Whether the error with which a log ends tells more than what is known: that it failed, a class that is
+    exact, or what it was where only its fallout is known."""
+    if ending.verdict != "failed" or ending.cause is None:
+        return True
+    if not row(ending.cause).side_effect:
+        return False
+    of_cause = [t.first for t in troubles if t.newest.trouble == ending.cause]
+    known = any(_role(f) == "root" or "traceback_line" in f.details for f in of_cause)
+    return not row(error.trouble).side_effect or (not known and error.trouble == ending.cause)
+
+
+def unwritten(troubles: Iterable[LogTrouble]) -> bool:
+    """Whether something could not be written, so that a full file system in the log explains it."""
+    return any(t.newest.fatal and t.newest.trouble in UNWRITTEN for t in troubles)
 
 
 def _begun_again(view: View) -> int:
@@ -143,7 +170,9 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
 def _behind(cause: str, found: Iterable[Finding]) -> str:
     """What explains the cause, if the log shows it as well: a failed save on a disk that is full."""
     exact = (f.trouble for f in found if f.severity >= Severity.WARNING)
-    return next((name for name in exact if name in row(cause).part_of), cause)
+    # "no space" is what the system says without inodes, too
+    behind = ("inode_exhausted",) if cause == "disk_full" else row(cause).part_of
+    return next((name for name in exact if name in behind), cause)
 
 
 def _first(among: Iterable[Finding]) -> str:

@@ -33,6 +33,12 @@ class LastWords:
     error: str = ""
     """The first line of an error that the log ends with; empty if it does not."""
     error_line: int = 0
+    because: str = ""
+    """What the lines after it give as its reason: the deepest of the causes, or what the system said."""
+    before: str = ""
+    """The words before it, where it only passes on that something failed."""
+    block_line: int = 0
+    """The first line after the loop, where something after it may be wrong; 0 if that is not known."""
     signal: int | None = None
     """The signal that this line names by an exit status: -9 and 137 are 9."""
     bytes: int = 0

@@ -79,9 +79,15 @@ LANGUAGES: tuple[Signature, ...] = (
     Signature(
         "r-error",
         "python_exception",
-        r"^Error in (?P<where>[\w.$:]+\(.{0,200}?) ?: ?(?P<message>.*)"
-        r"|^Execution halted\s*$",
-        source="R errors.c, Rscript",
+        r"^Error in (?P<where>[\w.$:]+[(\[].{0,200}?) ?: ?(?P<message>.*)",
+        source="R errors.c",
+    ),
+    Signature(
+        "r-halted",
+        "python_exception",
+        r"^Execution halted\s*$",
+        role="cascade",
+        source="Rscript, after the error itself",
     ),
     Signature(  # torch7
         "lua-error",

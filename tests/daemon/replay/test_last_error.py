@@ -45,6 +45,20 @@ ERRORS = (
     "Erreur fatale : mémoire insuffisante",
     "エラー: ファイルが見つかりません",
     "Ошибка: не удалось открыть файл",
+    "train: dial tcp 10.0.0.1:443: connect: connection refused",
+    "cat: data/val.txt: Aucun fichier ou dossier de ce type",
+    "seq: помилка запису: Недостатньо місця на пристрої",
+    "t.sh: linia 3: a[9]: nieustawiona zmienna",
+    "make: *** [Makefile:5: save] Помилка 3",
+    "raised CONSTRAINT_ERROR : train.adb:7 index check failed",
+    "** (ArgumentError) ragged batch",
+    'Can\'t call method "weights" on an undefined value at train.pl line 3.',
+    "train: train.c:10: ragged batch",
+    "xargs: ./shard.sh: exited with status 255; aborting",
+    "Trainingslauf fehlgeschlagen: Datei train.csv fehlt",
+    "학습 실패: 파일을 찾을 수 없습니다",
+    "[2026-11-26 10:11:12,120] {taskinstance.py:1904} ERROR - Task failed with exception",
+    "upload: server answered 507 Insufficient Storage",
 )
 NO_ERRORS = (
     "test error: 0.1234",
@@ -60,6 +74,13 @@ NO_ERRORS = (
     "code 0, tout est bon",
     "status 200 OK",
     "wrote failures.csv (0 rows)",
+    "terminé sans erreur",
+    "12 passed, 0 failed",
+    "失败: 0",
+    "2026-11-26 10:11:12 W core/common.cc:123] Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
+    "Use of uninitialized value $x in addition (+) at t.pl line 5.",
+    "utils.py:349: FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated.",
+    "grad norm: 0.9 | number of nan iterations: 0 | out of memory: 0 | loss: 1.0",
 )
 
 
@@ -147,6 +168,51 @@ def test_an_error_that_ends_with_a_colon_goes_on_in_the_next_line() -> None:
     )
     (one,) = (one for one in replayed(panic)[0] if one["fatal"])
     assert one["evidence"].endswith(": called `unwrap()` on an `Err` value")
+
+
+STACKS = (
+    "\tat fit (/w/train.js:3:7)\n    at process.processTicksAndRejections (node:internal/queues:95:5)\n\nNode.js v20.20.2\n",
+    "\tat Trainer.save(Trainer.java:4)\n\tat Trainer.main(Trainer.java:8)\n\t... 2 more\n",
+    "\ngoroutine 1 [running]:\nmain.save(...)\n\t/w/t.go:6\nmain.main()\n\t/w/t.go:10 +0x172\nexit status 2\n",
+    "  at Trainer.Main () [0x0006b] in <74da17af234f>:0 \n",
+    "Backtrace:\n#0  0x7f1e620218c2 in ???\n#1  0x55b83de7b526 in t\n\tat /w/t.f90:12\n",
+    "    t.exs:4: S.save/1\n    (elixir 1.14.0) lib/code.ex:1245: Code.require_file/2\n",
+    "stack traceback:\n\t[C]: in function 'error'\n\tt.lua:3: in local 'save'\n\t[C]: in ?\n",
+    '    while executing\n"error "x""\n    (procedure "save" line 2)\n    invoked from within\n"save"\n    (file "t.tcl" line 6)\n',
+    "\tfrom t.rb:3:in `save'\n\tfrom t.rb:7:in `<main>'\n",
+)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_a_stack_of_any_language_is_about(stack: str) -> None:
+    """Nothing but the stack says that "the ninth layer is ragged" is an error."""
+    said, end = replayed(f"{loop(50)}the ninth layer is ragged\n{stack}")
+    (one,) = (one for one in said if one["fatal"])
+    assert (end["verdict"], one["evidence"]) == ("failed", "the ninth layer is ragged")
+    assert replayed(f"{loop(50)}the ninth layer is ragged\n")[1]["verdict"] != "failed"
+    assert replayed(f"{loop(50)}the ninth layer is ragged\n{stack}{loop(50, 50)}")[1][
+        "verdict"
+    ] != ("failed")
+
+
+def test_the_deepest_cause_is_the_class() -> None:
+    chain = "Error: epoch failed\n\tat T.main(T.java:8)\nCaused by: x.Broken: layer\n\t... 2 more\n"
+    said, end = replayed(f"{loop(50)}{chain}Caused by: java.io.IOException: Disk quota exceeded\n")
+    assert end["cause"] == "quota_exceeded"
+    said, end = replayed(f"{loop(50)}{chain}")
+    (one,) = (one for one in said if one["fatal"])
+    assert one["evidence"] == "Error: epoch failed (because: x.Broken: layer)"
+
+
+def test_what_came_before_a_line_that_only_passes_on() -> None:
+    said, _ = replayed(f"{loop(50)}ragged shard\nmake: *** [Makefile:5: save] Error 1\n")
+    (one,) = (one for one in said if one["fatal"])
+    assert one["evidence"] == "make: *** [Makefile:5: save] Error 1 (before it: ragged shard)"
+
+
+def test_the_places_in_a_stack_are_no_reports() -> None:
+    error = f"{loop(50)}lua: ragged batch\nstack traceback:\n\tt.lua:5: in main chunk\n"
+    assert replayed(error)[1]["last_step"] == 49
 
 
 def test_a_rank_that_was_killed_explains_the_errors_of_the_others() -> None:
