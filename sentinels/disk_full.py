@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
+from .kit.progress import completed
 from .kit.recovery import OpenIncident, saved_since
 from .kit.saves.pattern import no_inodes, saves_on
 
@@ -184,7 +185,7 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
 
 
 def _ended_well(view: View) -> bool:
-    return view.ending is not None and view.ending.exit_code == 0
+    return view.ending is not None and view.ending.exit_code == 0 and completed(view)
 
 
 def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:

@@ -83,7 +83,8 @@ _ERRORS = tuple(
             r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b"
         ),
         r"(?i)\b(?:http|status|answered|code)\W{0,3}[45]\d\d\b|\b[45]\d\d (?:unauthorized|forbidden|not found|too many|internal|bad|service|gateway|insufficient)",
-        r"(?i)^(?:process|program|command|job|\S+\.\w+) returned (?!0\b)-?\d+(?![.\d])",
+        r"(?i)^(?:process|program|command|job|\S+\.\w+|.{1,40}:.{0,40}) returned (?!0\b)-?\d+(?![.\d])",
+        r"(?i)\b(?:not|nothing|no \w+) (?:(?:was|were|is|has been) )?(?:started|written|created|produced)\b",
         (
             r"(?i)fehlgeschlagen|gescheitert|échoué|\bfall(?:id[oa]|ó|it[oa])\b|falhou|mislukt|misslyck|mislyk|epäonnist|nie powiod|не удал|провал|başarısız|selhal"
             r"|\bnicht (?:gefunden|geöffnet|möglich)|(?:kann|konnte) .{0,60}nicht|introuvable|impossib(?:le|ile)\b|no se (?:puede|pud|encontr)|não (?:foi|pode|encontr)"
@@ -92,7 +93,7 @@ _ERRORS = tuple(
         ),
         (
             r"(?i)\b(?:can't|undefined|not defined|does not exist|no such|unbound|mismatch|denied|refused|rejected|unreachable|overflow"
-            r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b)"
+            r"|out of (?:range|bounds|memory)|not (?:permitted|allowed|supported)|bad_alloc)\b(?!\W{0,3}0\b|\W{1,3}\d+\W*$)"
         ),
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
@@ -101,7 +102,7 @@ _ERRORS = tuple(
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
-    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|{_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
+    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|(?<!\w){_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
 )
 _OF_STACK = re.compile(
     r"\s{2,}\S|File \"|(?:Current )?[Tt]hread 0x|\[?(?:rank\d+\])?:?\s+File \"|Traceback \(most"
@@ -123,6 +124,14 @@ _OVERCAME = re.compile(
 _AT_EXIT = re.compile(
     r"^(?:Exception ignored in\b|Error in (?:atexit|sys\.)|Exception in thread (?!\"))"
 )
+_WELL = re.compile(
+    r"(?i)\b(?:exit(?:ed)?|exit[ _-]?(?:code|status)|(?:return|status)[ _]?code|status|rc|statut|estado|returned)"
+    r"(?: (?:with|code|status)){0,2}\W{0,3}0\W*$|[:=–]\s?(?:ok|okay|success(?:ful)?|✓|✔)\W*$|^-[rwx-]{9}[.+]? "
+)
+"""The last words of a script for which all is well: a status of 0, a word after what it made, or its listing (``ls -l``)."""
+LATEST = 2
+"""New lines at the very end of a log without a loop in which common words of failure count as well: what programs
+complain about that they do not need comes at their start."""
 ENDING = 6
 """New lines at the end of a log in which an error is its last word: a program adds a hint or two, a shell and
 a launcher add theirs."""
@@ -142,7 +151,18 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         if not _OF_STACK.match(text) and not in_stack(text) and not announces(text)
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
-    wrong = [i for i, (_, text) in enumerate(last) if says_error(text, words=bool(of_loop))]
+    if last and _WELL.search(last[-1][1]) and not says_error(last[-1][1]):
+        return {"farewell": "end", "said": last[-1][1][:200]}  # of a pipe: it proves no more
+    late = set()
+    if len(new) > ENDING:
+        texts = [text for _, text in new]
+        late = {text for text in texts[-LATEST:] if texts.count(text) == 1}
+    wrong = [
+        i
+        for i, (_, text) in enumerate(last)
+        if says_error(text, words=bool(of_loop) or text in late)
+    ]
+    loose = not of_loop and not any(says_error(text, words=False) for _, text in last)
     if (
         not wrong
         and last
@@ -169,6 +189,7 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     return {
         "error": text[:400].strip(),
         "error_line": number,
+        "loose": loose,
         "signal": signal_of(text),
         "because": because(block, number, named=split_error(text) is not None) or cause_in(text),
         "before": said_before(block, number) if passes_on(text) else "",

@@ -137,11 +137,9 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
         last_line=texts[-1][:200],
         line=newest,
         closing=tuple(line[:200] for line in closing[:SHOWN]),
-        farewell=kind,
-        said=said[:200],
         reached=reached,
         counted=counted,
-        **ending_of(tail, of_loop),
+        **{"farewell": kind, "said": said[:200], **ending_of(tail, of_loop)},
     )
 
 

@@ -158,7 +158,10 @@ class Replay:
         troubles = self.case.close({self.file: words})
         if self.case.completion.error:
             error = of_last_words(words, self.file)
-            if says_more(error, self._judged(troubles), troubles):
+            known = words.loose and any(
+                error.line in (t.first.line, t.newest.line) for t in troubles
+            )
+            if not known and says_more(error, self._judged(troubles), troubles):
                 yield from self._take([error], metrics=metrics)
                 troubles = self.case.close({})
         if unwritten(troubles) and (full := full_disks(self.reader.tail, self.file)):

@@ -33,6 +33,8 @@ class LastWords:
     error: str = ""
     """The first line of an error that the log ends with; empty if it does not."""
     error_line: int = 0
+    loose: bool = False
+    """It is one by common words only, in a log without a loop: what is known of the line counts more."""
     because: str = ""
     """What the lines after it give as its reason: the deepest of the causes, or what the system said."""
     before: str = ""

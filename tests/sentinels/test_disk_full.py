@@ -281,5 +281,5 @@ def test_a_traceback_in_text_that_a_model_writes(story: Story) -> None:
 def test_the_last_text_of_a_model_that_was_trained_on_logs(
     story: Story, line: str, code: int, told: bool
 ) -> None:
-    story.train(60).disk(50 * GIB).says("disk_full", line).wait(1).end(code).wait(3)
+    story.train(60, total=60).disk(50 * GIB).says("disk_full", line).wait(1).end(code).wait(3)
     assert bool(story.disk(50 * GIB).asks("disk_full")) is told

@@ -80,6 +80,7 @@ NO_ERRORS = (
     "2026-11-26 10:11:12 W core/common.cc:123] Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
     "Use of uninitialized value $x in addition (+) at t.pl line 5.",
     "utils.py:349: FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated.",
+    "stream ended, rejected 3",
     "grad norm: 0.9 | number of nan iterations: 0 | out of memory: 0 | loss: 1.0",
 )
 
@@ -223,3 +224,33 @@ def test_a_rank_that_was_killed_explains_the_errors_of_the_others() -> None:
 E1126 01:56:04 20344 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 20348) of binary: python
 """
     assert replayed(text)[1]["cause"] == "process_killed"
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        "### done, exit 0",
+        "exit=0",
+        "rc: 0",
+        "modele-appris: ok",
+        "-rw-r--r-- 1 me me 13381 Nov 26 12:48 m.bin",
+    ],
+)
+def test_the_status_of_a_script_shows_that_what_failed_before_was_not_needed(well: str) -> None:
+    lock = "cat: t.lock: No such file or directory"
+    assert replayed(f"{loop(40)}{lock}\n")[1]["verdict"] == "failed"
+    assert replayed(f"{loop(40)}{lock}\n{well}\n")[1]["verdict"] == "finished"
+
+
+def test_a_status_of_a_pipe_proves_nothing_of_an_exception() -> None:
+    """``python train.py | tee log; echo "exit $?"``"""
+    raised = (
+        "Traceback (most recent call last):\n  File \"t.py\", line 3, in <module>\nKeyError: 'x'\n"
+    )
+    assert replayed(f"{loop(40)}{raised}exit 0\n")[1]["verdict"] == "failed"
+
+
+def test_a_program_without_a_loop_says_last_why_it_stopped() -> None:
+    start = "reading train-b.svm\nno cache found, not needed\nseed is fixed\nkernel rbf\nfolds five\n[grid] set=b C=1\n"
+    assert replayed(f"{start}Wrong input format at line 641\n")[1]["verdict"] == "failed"
+    assert replayed(f"{start}model was written\n")[1]["verdict"] != "failed"
