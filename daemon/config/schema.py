@@ -10,10 +10,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 from middlewatch.sentinels.kit.observations import SeverityName
+from middlewatch.sentinels.kit.own_rules import OwnRule
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
@@ -209,6 +211,8 @@ class Config:
     cost: Cost = field(default_factory=Cost)
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Tag -> what the URLs with this tag get."""
+    rules: tuple[OwnRule, ...] = ()
+    """The rules of the person."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Name of a sentinel -> its ``Limits``."""
     disabled: frozenset[str] = frozenset()
@@ -217,6 +221,14 @@ class Config:
     """The file it came from; empty when there is none."""
     origins: Mapping[str, str] = field(default_factory=dict)
     """`section.key` -> where the value came from, for those that are not defaults."""
+
+    def rules_for(self, name: str) -> tuple[OwnRule, ...]:
+        """The rules of the person for runs of this name."""
+        return tuple(
+            rule
+            for rule in self.rules
+            if not rule.runs or any(fnmatchcase(name, pattern) for pattern in rule.runs)
+        )
 
     @property
     def secret(self) -> bool:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import LogEvent, discover
+from middlewatch.sentinels.kit.own_rules import follow
 
 from ..box.durability import PathDurability
 from ..checkpoints.index import read as read_index
@@ -321,6 +322,7 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        follow(watched.history.accumulators, context.config.rules_for(spec.name))
         mirror = context.config.mirror.to
         watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
         watched.saves.searches = self._searches
