@@ -223,7 +223,7 @@ def _quantity(text: str, key: str) -> float:
     raise Unfit(f"cannot read {text!r}; write it like {example}")
 
 
-_SECRET = ("alerts.proxy", "heartbeat.url")
+_SECRET = ("alerts.proxy", "heartbeat.url", "answers.topic")
 """Keys of which only whether they are set is shown."""
 _HEADER = re.compile(r"\[\[?([^\]]+)\]")
 _KEY = re.compile(r"""([\w\-."' ]+?)\s*=""")

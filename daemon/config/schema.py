@@ -103,6 +103,20 @@ class Digest:
 
 
 @dataclass(frozen=True)
+class Answers:
+    """Section `[answers]`: buttons below a push of ntfy, and the topic on which they answer."""
+
+    topic: str = ""
+    """A topic of ntfy that nobody guesses, like `"https://ntfy.sh/ANOTHER-TOPIC-OF-YOURS"`; empty: pushes
+    have no buttons, and nothing is asked. A secret."""
+    actions: tuple[Literal["ack", "silence", "log"], ...] = ("ack", "silence", "log")
+    """The buttons: `ack` acknowledges the incident, `silence` stops pushes about its class and run for an
+    hour, `log` sends the last lines of the log."""
+    expires_s: float = 43200.0
+    """How long a button can be pressed."""
+
+
+@dataclass(frozen=True)
 class Watch:
     """Section `[watch]`: a copy of the status page, the store, when runs end, containers."""
 
@@ -204,6 +218,7 @@ class Config:
     alerts: Alerts = field(default_factory=Alerts)
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
     digest: Digest = field(default_factory=Digest)
+    answers: Answers = field(default_factory=Answers)
     watch: Watch = field(default_factory=Watch)
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
@@ -233,7 +248,9 @@ class Config:
     @property
     def secret(self) -> bool:
         """Whether the file itself holds a secret: then nobody else may read it."""
-        return bool(self.alerts.urls or self.alerts.proxy or self.heartbeat.url)
+        return bool(
+            self.alerts.urls or self.alerts.proxy or self.heartbeat.url or self.answers.topic
+        )
 
     @property
     def alert_urls(self) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from ..system.store import Store
 from ..text.terminal import clean
 from . import state_lock
 from .alerting import Alerter
+from .answers import Answers
 from .attribution import Attribution
 from .context import Context
 from .dead_man import DeadMan
@@ -102,6 +103,9 @@ class App:
         self._digests = Digests(
             self.context, self._alerter, self._dead_man.blind, self._dead_man.sentence
         )
+        stored = dict(store.all("box")).get("answers")
+        self._answers = Answers(self.context, self._alerter, self.log_line, stored)
+        self.context.answers = self._answers.sentence
         self._judging = Judging(
             self.context,
             self._loop,
@@ -358,7 +362,8 @@ class App:
     def _tick(self) -> None:
         self._judging.tick()
         self._care.mind_store()
-        for part in (self._alerter.pump, self._dead_man.tick, self._digests.tick):
+        alerter, dead_man = self._alerter, self._dead_man
+        for part in (alerter.pump, dead_man.tick, self._digests.tick, self._answers.tick):
             self._loop.serve(part)
         descriptors.own.settle()
 

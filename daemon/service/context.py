@@ -79,6 +79,8 @@ class Context:
     """Why pushes do not get through, if they do not."""
     kept_back: Callable[[], str] = field(default=lambda: "")
     """A sentence about pushes that were kept back, if some were."""
+    answers: Callable[[], str] = field(default=lambda: "")
+    """A sentence about answers from the phone, if something is wrong with them."""
     heartbeat: Callable[[], dict[str, Any]] | None = None
     """How the heartbeat stands."""
 
@@ -183,6 +185,8 @@ class Context:
         status["notes"] += self._silent(watched.spec.id, now)
         if trouble := self.push_trouble():
             status["notes"].append(f"pushes do not get through: {trouble}")
+        if told := self.answers():
+            status["notes"].append(told)
         if kept := self.kept_back():
             status["notes"].append(kept)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]
