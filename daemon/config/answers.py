@@ -31,7 +31,7 @@ costs a hundred bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Answer:
     """What a genuine token asks for."""
 
     action: str
@@ -53,7 +53,7 @@ class Seal:
         told = f"mw1-{action}-{incident}-{_base36(int(ends_at))}-{secrets.token_hex(8)}"
         return f"{told}-{self._mac(told)}"
 
-    def open(self, token: str, now: float) -> Asked | str:
+    def open(self, token: str, now: float) -> Answer | str:
         """What it asks for, and it is used up; else the reason why it counts for nothing."""
         match = _TOKEN.fullmatch(token)
         if match is None:
@@ -61,7 +61,7 @@ class Seal:
         told = token[: match.start(5) - 1]
         if not hmac.compare_digest(self._mac(told), match[5]):
             return "it was not made by this box"
-        asked = Asked(match[1], match[2], match[4], float(int(match[3], 36)))
+        asked = Answer(match[1], match[2], match[4], float(int(match[3], 36)))
         if asked.ends_at <= now:
             return "it has expired"
         if asked.nonce in self.used:

@@ -15,7 +15,7 @@ from typing import Any
 
 from middlewatch.sentinels.kit import codec
 
-from ..config.answers import Asked, Seal, secret_of
+from ..config.answers import Answer, Seal, secret_of
 from ..report.messages import Message
 from ..system.clock import iso
 from .alerting import Alerter
@@ -170,7 +170,7 @@ class Answers:
 
     # -- what is asked for ------------------------------------------------------------------
 
-    def _do(self, asked: Asked, now: float) -> None:
+    def _do(self, asked: Answer, now: float) -> None:
         incident = self._context.incidents.get(asked.incident)
         watched = None if incident is None else self._context.runs.get(incident.run)
         if incident is None or watched is None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.daemon.config.answers import KEPT, Asked, Seal, secret_of
+from middlewatch.daemon.config.answers import KEPT, Answer, Seal, secret_of
 from middlewatch.daemon.config.load import parse, rows
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.run_spec import RunSpec
@@ -399,7 +399,7 @@ def test_a_token_says_what_it_was_made_for_once(action: str, incident: str, for_
     seal = Seal(b"k")
     token = seal.token(action, incident, NOW + for_s + 1.0)
     asked = seal.open(token, NOW)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, Answer)
     assert (asked.action, asked.incident) == (action, incident)
     assert seal.open(token, NOW) == "it was used before"
     assert Seal(b"k").open(token, NOW + for_s + 2.0) == "it has expired"
@@ -422,9 +422,9 @@ def test_no_text_opens(text: str) -> None:
 def test_what_was_used_is_bounded() -> None:
     seal = Seal(b"k")
     for _ in range(KEPT):
-        assert isinstance(seal.open(seal.token("ack", "abc123", NOW + 60.0), NOW), Asked)
+        assert isinstance(seal.open(seal.token("ack", "abc123", NOW + 60.0), NOW), Answer)
     assert seal.open(seal.token("ack", "abc123", NOW + 60.0), NOW) == "too many were used"
-    assert isinstance(seal.open(seal.token("ack", "abc123", NOW + 200.0), NOW + 61.0), Asked)
+    assert isinstance(seal.open(seal.token("ack", "abc123", NOW + 200.0), NOW + 61.0), Answer)
     assert len(seal.used) == 1
 
 
