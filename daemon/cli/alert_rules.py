@@ -131,9 +131,7 @@ def _told_as_json(
     )
 
 
-def _told(
-    name: str, known: tuple[OwnRule, ...], play: RulePlay, changes: list[RuleChange]
-) -> None:
+def _told(name: str, known: tuple[OwnRule, ...], play: RulePlay, changes: list[RuleChange]) -> None:
     by = {"log": "times of the log", "steps": "times from its steps", "": "no times"}[play.clock]
     console.say(f"{name}: {play.reports:,} reports over {span(play.last_s)} ({by})")
     for one in changes:

@@ -88,7 +88,11 @@ def _subject(rule: OwnRule, conditions: list[str]) -> tuple[str, str, str] | Non
         return "", "has neither a metric nor a state", _EXAMPLE
     if rule.key in _COUNTERS:
         problem = f"{rule.metric!r} is a counter, not a metric"
-        return "metric", problem, 'for a run without steps: no_report_for = "20m" with metric = "loss"'
+        return (
+            "metric",
+            problem,
+            'for a run without steps: no_report_for = "20m" with metric = "loss"',
+        )
     if not conditions:
         return "metric", f"has no condition; one of {known}", _EXAMPLE
     if len(conditions) > 1:
@@ -104,7 +108,11 @@ def _durations(rule: OwnRule, values: Mapping[str, Any]) -> tuple[str, str, str]
             return "for", "has no meaning beside no_report_for", "leave it out"
     if "within" in values:
         if not {"rises_by", "falls_by"} & set(values):
-            return "within", "is for rises_by and falls_by only; how long a condition holds is `for`", ""
+            return (
+                "within",
+                "is for rises_by and falls_by only; how long a condition holds is `for`",
+                "",
+            )
         if not rule.within_s:
             return "within", "must be more than zero", 'like within = "1h"'
     told = {"for": rule.for_s, "within": rule.within_s, "no_report_for": rule.no_report_for_s}

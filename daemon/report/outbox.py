@@ -43,7 +43,6 @@ from .tries import Tries
 __all__ = ["GIVE_UP_S", "PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
 
 
-
 class Outbox:
     """Sends messages through the notifier, one at a time to each route."""
 

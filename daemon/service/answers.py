@@ -107,7 +107,11 @@ class Answers:
         self._due = min(self._due, self._context.clock.monotonic() + SOON_S)
         self._keep()
         return [
-            (_WORDS[action], bare(self._settings.topic), self._seal.token(action, incident.id, self._ends_at))
+            (
+                _WORDS[action],
+                bare(self._settings.topic),
+                self._seal.token(action, incident.id, self._ends_at),
+            )
             for action in self._settings.actions
         ]
 
@@ -174,7 +178,9 @@ class Answers:
         incident = self._context.incidents.get(asked.incident)
         watched = None if incident is None else self._context.runs.get(incident.run)
         if incident is None or watched is None:
-            self._log_line(f"an answer from the phone is about {asked.incident}, which is forgotten")
+            self._log_line(
+                f"an answer from the phone is about {asked.incident}, which is forgotten"
+            )
             return
         self._log_line(f"from the phone: {asked.action} {incident.id} ({incident.trouble})")
         name, host = watched.spec.name, self._context.host
@@ -190,7 +196,11 @@ class Answers:
             body += f"\nTo end it: middlewatch silence --cancel {made['id']}"
             self._say(f"[SILENCED] {name} on {host} for 1 h", body, name)
         elif asked.action == "log":
-            self._say(f"[LOG] {name} on {host}: its last lines", last_lines(watched.logs.tail(LOG_LINES)), name)
+            self._say(
+                f"[LOG] {name} on {host}: its last lines",
+                last_lines(watched.logs.tail(LOG_LINES)),
+                name,
+            )
 
     def _say(self, title: str, body: str, run: str) -> None:
         self._alerter.send(Message(title, body, "info", run=run))

@@ -292,24 +292,20 @@ def amount(by: object, base: float) -> float:
     elif isinstance(by, (int, float)) and not isinstance(by, bool):
         size = told = float(by)
     else:
-        raise ValueError(f"cannot read {by!r}")  # noqa: TRY004 - a mistake of the person
+        raise ValueError(f"cannot read {by!r}")
     if not (math.isfinite(told) and told > 0.0):
         raise ValueError(f"must be more than zero, not {by!r}")
     return size
 
 
-def follow(
-    accumulators: Mapping[type[Accumulator], Accumulator], rules: Iterable[OwnRule]
-) -> None:
+def follow(accumulators: Mapping[type[Accumulator], Accumulator], rules: Iterable[OwnRule]) -> None:
     """Have what is remembered of a run judged by these rules as well."""
     found = accumulators.get(OwnRules)
     if isinstance(found, OwnRules):
         found.follow(rules)
 
 
-def look(
-    accumulators: Mapping[type[Accumulator], Accumulator], at: float, state: str
-) -> None:
+def look(accumulators: Mapping[type[Accumulator], Accumulator], at: float, state: str) -> None:
     """Once a second: what only time shows about a run that is in this ``state``."""
     found = accumulators.get(OwnRules)
     if isinstance(found, OwnRules) and found.rules:

@@ -29,7 +29,9 @@ class Run:
     def report(self, after_s: float = 0.0, *, rank: int | None = None, **values: float) -> Run:
         self.now += after_s
         self.number += 1
-        self.own.add(Step(self.now, self.number, values, rank=rank, file="a.log", line=int(self.number)))
+        self.own.add(
+            Step(self.now, self.number, values, rank=rank, file="a.log", line=int(self.number))
+        )
         return self
 
     def looks(self, seconds: float, state: str = "running") -> Run:
@@ -207,7 +209,10 @@ def test_another_condition_under_the_same_name_begins_anew() -> None:
     for _ in range(10):
         run.report(60, train_loss=9.5)
     assert "has not held for 10 min" in run.over("loss-high")
-    assert run.restarted().over("loss-high") == "the rule loss-high is not in the configuration any more"
+    assert (
+        run.restarted().over("loss-high")
+        == "the rule loss-high is not in the configuration any more"
+    )
 
 
 def test_a_clock_that_was_set_is_no_time_that_passed() -> None:

@@ -71,7 +71,9 @@ def test_with_the_times_of_the_log(tmp_path: Path, say: Say) -> None:
     ]
     assert changes[0]["summary"] == "far too high: loss is 12, above 9 for 10 min"
     assert (end["type"], end["clock"], end["reports"]) == ("end", "log", 200)
-    assert [(r["name"], r["tried"], r["metric_seen"], r["opened"], r["open"]) for r in end["rules"]] == [
+    assert [
+        (r["name"], r["tried"], r["metric_seen"], r["opened"], r["open"]) for r in end["rules"]
+    ] == [
         ("loss-high", True, True, 1, False),
         ("silent", True, True, 1, False),
         ("stuck", False, None, 0, False),

@@ -61,7 +61,11 @@ def test_without_rules_there_are_none() -> None:
         ('name = "b"\nmetric = "loss"\nno_report_for = "1h"\nfor = "1m"', 11, "no meaning"),
         ('name = "b"\nmetric = "loss"\nno_report_for = 0', 10, "more than zero"),
         ('name = "b"\nmetric = "loss"\nabove = 1\nruns = [""]', 11, "empty pattern"),
-        ('name = "b"\nmetric = "loss"\nabove = 1\nseverity = "loud"', 11, "is none of info, warning"),
+        (
+            'name = "b"\nmetric = "loss"\nabove = 1\nseverity = "loud"',
+            11,
+            "is none of info, warning",
+        ),
         ('name = "b"\nmetric = "loss"\nover = 1', 10, "unknown key"),
         ('name = "b"\nmetric = "loss"\nabove = 1\nfor_s = 1', 11, "unknown key"),
     ],

@@ -20,7 +20,15 @@ from middlewatch.daemon.judge.incidents import Incident, Incidents
 from middlewatch.daemon.report import polls
 from middlewatch.daemon.report.messages import Message
 from middlewatch.daemon.service.alerting import Alerter
-from middlewatch.daemon.service.answers import FRESH_S, MOST_AN_HOUR, RARELY_S, SOON_S, Answers, bare, last_lines
+from middlewatch.daemon.service.answers import (
+    FRESH_S,
+    MOST_AN_HOUR,
+    RARELY_S,
+    SOON_S,
+    Answers,
+    bare,
+    last_lines,
+)
 from middlewatch.daemon.service.context import Context
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.system.errors import ConfigError
@@ -273,7 +281,10 @@ def test_a_topic_that_cannot_be_read_is_said(desk: Desk, ntfy: Ntfy) -> None:
     desk.trouble()
     ntfy.status = 503
     desk.look(SOON_S)
-    assert desk.answers.sentence() == "answers from the phone are not read: HTTP 503: Service Unavailable"
+    assert (
+        desk.answers.sentence()
+        == "answers from the phone are not read: HTTP 503: Service Unavailable"
+    )
     assert BACK not in " ".join(desk.said)
     ntfy.status = 200
     desk.look(2 * RARELY_S)
@@ -282,7 +293,11 @@ def test_a_topic_that_cannot_be_read_is_said(desk: Desk, ntfy: Ntfy) -> None:
 
 def test_what_is_no_answer_of_a_topic(desk: Desk, ntfy: Ntfy) -> None:
     incident = desk.trouble()
-    ntfy.junk = b'{"event": 1}\n[]\nnull\n{"event":"message","id":{},"message":"x"}\n' + b"\xff\xfe" * 50 + b"\n"
+    ntfy.junk = (
+        b'{"event": 1}\n[]\nnull\n{"event":"message","id":{},"message":"x"}\n'
+        + b"\xff\xfe" * 50
+        + b"\n"
+    )
     press(desk.button("Acknowledge"))
     desk.look(SOON_S)
     assert incident.state == "acknowledged"
@@ -394,7 +409,11 @@ def test_the_topic_is_a_secret() -> None:
 # ------------------------------------------------------------------------ the token
 
 
-@given(st.sampled_from(["ack", "silence", "log"]), st.from_regex(r"[0-9a-f]{6}", fullmatch=True), st.floats(1.0, 1e6))
+@given(
+    st.sampled_from(["ack", "silence", "log"]),
+    st.from_regex(r"[0-9a-f]{6}", fullmatch=True),
+    st.floats(1.0, 1e6),
+)
 def test_a_token_says_what_it_was_made_for_once(action: str, incident: str, for_s: float) -> None:
     seal = Seal(b"k")
     token = seal.token(action, incident, NOW + for_s + 1.0)
