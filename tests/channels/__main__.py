@@ -37,7 +37,7 @@ from ..fakes.services import Request, Services, telegram_text
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "channels.md"
 SINCE, NOW = 1_795_500_000.0, 1_795_500_020.0
-WORDS = "KeyError: 'weights' in <module> of *my*_loader_"
+WORDS = "KeyError: 'weight' in <module> of *my*_loader_"
 HEAD = """\
 <!-- Generated: scripts/show-channels -->
 # What each service shows
@@ -55,7 +55,7 @@ def job(**settings: Any) -> dict[str, Any]:
         "3fa2c1", "run7-5db0", "python_exception", "crash", "end", Severity.CRITICAL, "open", SINCE, SINCE,
         f"the run ended with an exception: {WORDS}", fatal=True,
         evidence=[Evidence("log", f"/data/run7/train.log:4210: {WORDS}", SINCE)],
-        details={"exception": "KeyError", "message": "'weights'"},
+        details={"exception": "KeyError", "message": "'weight'"},
     )  # fmt: skip
     save = CheckpointSeen(
         SINCE - 300, "/data/run7/my__run__v2/step_4100", SINCE - 300, 900_000_000, 4, "torch",

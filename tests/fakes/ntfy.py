@@ -93,7 +93,8 @@ class Ntfy:
                 status = outer._publish(self.path, dict(self.headers), body)
                 self._say(status, b"{}")
 
-            do_PUT = do_POST
+            def do_PUT(self) -> None:
+                self.do_POST()
 
             def do_GET(self) -> None:
                 outer.reads.append(self.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -265,7 +266,7 @@ def test_two_changes_are_never_closer_than_the_time(
         if held.open != was:
             was = held.open
             changes.append(at)
-    assert all(b - a >= for_s for a, b in zip(changes, changes[1:], strict=False))
+    assert all(b - a >= for_s for a, b in pairwise(changes))
 
 
 @given(st.lists(st.tuples(st.integers(0, 900), st.floats(-1e6, 1e6)), min_size=1, max_size=300))

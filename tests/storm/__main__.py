@@ -55,8 +55,8 @@ def storm(a_minute: int, seconds: float) -> dict[str, Any]:
             rate = a_minute / 60.0 / RANKS
             run = box.spawn(sys.executable, str(PROGRAM), str(folder), str(rate), str(seconds))
             logs = [word for n in range(RANKS) for word in ("--log", str(folder / f"rank{n}.log"))]
-            for n in range(RANKS):
-                box.until(lambda n=n: (folder / f"rank{n}.log").exists(), "its log")
+            files = [folder / f"rank{n}.log" for n in range(RANKS)]
+            box.until(lambda: all(file.exists() for file in files), "its logs")
             box.command("watch", "--pid", str(run.pid), "--name", "storm", *logs)
             box.steps(50, run="storm")
             before = _cpu_s(box)

@@ -16,8 +16,7 @@ TROUBLES = (
     "step {n}/100000 loss nan grad_norm nan lr 3e-04",
     "[rank{r}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {n}.00 MiB. GPU {r}",
     "[rank{r}]: RuntimeError: CUDA error: an illegal memory access was encountered",
-    "[rank{r}]:[E] ProcessGroupNCCL.cpp:607] WorkNCCL(SeqNum={n}, OpType=ALLREDUCE, Timeout(ms)=600000) ran for"
-    " 600029 milliseconds before timing out.",
+    "[rank{r}]:[E] ProcessGroupNCCL.cpp:607] WorkNCCL(SeqNum={n}, Timeout(ms)=600000) ran for 600029 ms",
     "OSError: [Errno 28] No space left on device: '/data/out/rank{r}/step-{n}.pt'",
     "wandb: ERROR Error while calling W&B API: rank {r} step {n}: connection refused",
     "RuntimeError: DataLoader worker (pid {n}) is killed by signal: Killed. ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ below = 0.5
 
 def course(*, times: bool) -> str:
     """200 reports, 20 s apart; the loss is 12 from step 600 to 1200; a pause of 40 min after 1400."""
-    at, lines = datetime(2026, 11, 22, 23, 0), []
+    at, lines = datetime(2026, 11, 22, 23, 0, tzinfo=timezone.utc), []
     for step in range(0, 2000, 10):
         head = f"{at:%Y-%m-%d %H:%M:%S} " if times else ""
         loss = 12.0 if 600 <= step <= 1200 else 3.0
