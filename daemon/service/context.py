@@ -140,13 +140,14 @@ class Context:
         return doc | {"cost": money.loss_json(self.loss_of(incident), self.price)}
 
     def loss_of(self, incident: Incident) -> money.Loss | None:
-        """The time that an incident cost; ``None``: none, or not known, or there is no price."""
+        """The time and the steps that an incident cost; ``None``: none, or not known."""
         watched = self.runs.get(incident.run)
-        if watched is None or self.price is None:
+        if watched is None:
             return None
         began, ended = watched.facts.started_at, watched.ended_at
         saves = watched.history.checkpoints
-        return money.loss(incident, saves, began, ended, self.clock.now())
+        times = watched.history.step_times
+        return money.loss(incident, saves, began, ended, self.clock.now(), times)
 
     def clocks(self, now: float) -> list[clocks.Running]:
         """The clocks of the platform that run now, and when each strikes."""
