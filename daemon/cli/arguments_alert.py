@@ -18,6 +18,7 @@ def alerting(add: Add) -> None:
     sub.add_argument("action", choices=actions, help="what to do")
     told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
     told += "; rules: `test FILE` plays a finished log through your rules (exit 1 if one would have been told)"
+    sub.gathers = "url"
     sub.add_argument("url", nargs="*", metavar="URL", help=told)
     sub.add_argument(
         "--step-time",

@@ -102,7 +102,7 @@ def test_with_times_from_its_steps(tmp_path: Path, say: Say) -> None:
     assert status == 2
     assert "no times in its lines" in complaint
     assert "--step-time" in complaint
-    status, said, _ = say("alert", "rules", "test", "a.log", "--step-time", "2s", "--json")
+    status, said, _ = say("alert", "rules", "test", "--step-time", "2s", "a.log", "--json")
     assert status == 1
     *changes, end = records(said)
     assert end["clock"] == "steps"
