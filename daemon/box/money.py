@@ -6,7 +6,7 @@ a guess. Without a price every function has nothing to say (``None``, or an empt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,12 @@ from ..config.platform_profiles import Profile
 from ..config.schema import Cost
 from ..judge.incidents import Incident
 from ..system.clock import epoch, iso
-from ..text.figures import duration
+from ..text.figures import count, duration
 from ..text.moments import ahead
 
 HOUR_S = 3600.0
+PACE_MARKS = 64
+"""Advances of the step counter, before a standstill, by which its steps are estimated. Our choice."""
 BALANCE_WARN_S = 24 * HOUR_S
 """A balance that lasts for less is told, where the platform does not say sooner (our choice: a night
 and the morning after it)."""
@@ -89,11 +91,24 @@ class Loss:
     what: str
     """``standstill``: time in which the run got nowhere; ``work``: training since the last good save,
     which has to be done again."""
+    steps: float | None = None
+    """Steps that were made for nothing, or not made; ``None``: not known."""
+    estimated: bool = False
+    """The steps are those that the time would have been enough for."""
 
     def text(self, known: Price) -> str:
-        """One sentence: ``cost so far: 41 min, 1.20 $ (2.10 $ an hour)``."""
+        """One sentence: ``cost so far: 41 min, 300 steps, 1.20 $ (2.10 $ an hour)``."""
         about = "cost so far" if self.what == "standstill" else "work to be done again"
-        return f"{about}: {known.spent(self.seconds)} ({known.rate})"
+        return f"{about}: {self.spent(known)} ({known.rate})"
+
+    def spent(self, known: Price | None) -> str:
+        """``41 min, about 300 steps, 1.20 $``, as far as it is known."""
+        parts = [duration(self.seconds)]
+        if self.steps is not None:
+            parts.append(f"{'about ' if self.estimated else ''}{count(round(self.steps))} steps")
+        if known is not None:
+            parts.append(known.money(known.amount(self.seconds)))
+        return ", ".join(parts)
 
 
 def loss(
@@ -102,10 +117,12 @@ def loss(
     began_at: float,
     ended_at: float | None,
     now: float,
+    times: Sequence[tuple[float, float]] = (),
 ) -> Loss | None:
-    """What an incident cost in time; ``None`` where it cost none, or where that is not known.
+    """What an incident cost in time and steps; ``None`` where it cost none, or where that is not known.
 
-    ``checkpoints``, ``began_at``, ``ended_at``: those of its run, times in epoch seconds. A run that
+    ``checkpoints``, ``began_at``, ``ended_at``: those of its run, times in epoch seconds; ``times``: (epoch
+    seconds, step) of the newest advances of its step counter, oldest first. A run that
     stands still or trains on numbers that spoil its saves wastes all of its time from the onset to
     its recovery or end. One that ended loses what it did since its last good save, which is known
     only where a good save is.
@@ -114,15 +131,38 @@ def loss(
     useless = kind.spoils_saves and incident.severity is Severity.CRITICAL
     if kind.standstill or useless:
         until = min(t for t in (incident.resolved_at, ended_at, now) if t is not None)
-        return Loss(until - incident.onset, "standstill") if until > incident.onset else None
+        if until <= incident.onset:
+            return None
+        wasted = _made(times, incident.onset, until) if useless else None
+        steps = _not_made(times, incident.onset, until) if wasted is None else wasted
+        return Loss(until - incident.onset, "standstill", steps, steps is not None and not useless)
     if ended_at is None or not (incident.tells_end or incident.holds_end or incident.fatal):
         return None
-    good = [
-        c.saved_at for c in checkpoints if c.state == "ok" and began_at <= c.saved_at <= ended_at
-    ]
-    if not good or ended_at <= max(good):
+    saves = (c for c in checkpoints if c.state == "ok" and began_at <= c.saved_at <= ended_at)
+    good = max(saves, key=lambda c: c.saved_at, default=None)
+    if good is None or ended_at <= good.saved_at:
         return None
-    return Loss(ended_at - max(good), "work")
+    known = good.step is not None and bool(times) and times[-1][1] > good.step
+    steps = times[-1][1] - good.step if known and good.step is not None else None
+    return Loss(ended_at - good.saved_at, "work", steps)
+
+
+def _made(times: Sequence[tuple[float, float]], since: float, until: float) -> float | None:
+    """Steps that were made between two moments; ``None`` where the first is not remembered."""
+    before = [step for at, step in times if at < since]
+    during = [step for at, step in times if since <= at <= until]
+    made = during[-1] - before[-1] if before and during else 0.0
+    return made if made > 0 else None
+
+
+def _not_made(times: Sequence[tuple[float, float]], since: float, until: float) -> float | None:
+    """Steps that the time would have been enough for, at the pace before; ``None``: not known."""
+    before = [mark for mark in times if mark[0] < since][-PACE_MARKS:]
+    if len(before) < 3 or before[-1][0] <= before[0][0] or before[-1][1] <= before[0][1]:
+        return None
+    rate = (before[-1][1] - before[0][1]) / (before[-1][0] - before[0][0])
+    steps = rate * (until - since)
+    return steps if steps >= 1 else None
 
 
 def loss_json(found: Loss | None, known: Price | None) -> dict[str, Any] | None:
@@ -131,6 +171,7 @@ def loss_json(found: Loss | None, known: Price | None) -> dict[str, Any] | None:
         return None
     return {
         "seconds": round(found.seconds, 1),
+        "steps": None if found.steps is None else round(found.steps),
         "amount": round(known.amount(found.seconds), 4),
         "currency": known.currency,
         "what": found.what,
@@ -141,10 +182,11 @@ def loss_json(found: Loss | None, known: Price | None) -> dict[str, Any] | None:
 
 
 def ended_text(incident_name: str, found: Loss | None, known: Price | None) -> str:
-    """``the hang cost 41 min, 1.20 $``, for an incident that is over; empty: nothing is known."""
-    if found is None or known is None:
+    """``the hang cost 41 min, about 300 steps, 1.20 $``, for an incident that is over; empty: neither steps
+    nor money are known."""
+    if found is None or (known is None and found.steps is None):
         return ""
-    return f"The {incident_name} cost {known.spent(found.seconds)}"
+    return f"The {incident_name} cost {found.spent(known)}"
 
 
 def status_json(

@@ -25,7 +25,16 @@ TEST_S = 35.0
 
 
 def alert(args: argparse.Namespace) -> int:
-    """Add, remove or list URLs, or send a test push to every one; exit 1 when one failed."""
+    """Add, remove or list URLs, or send a test push to every one (exit 1 when one failed); or the rules
+    of the person."""
+    words: list[str] = args.url
+    if args.action == "rules":
+        from .alert_rules import rules  # imported here: it reads logs
+
+        return rules(args, words)
+    if len(words) > 1:
+        args.parser.unknown(words[1:])
+    args.url = words[0] if words else None
     if args.action == "add":
         return _add(args)
     if args.action == "remove":

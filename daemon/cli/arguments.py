@@ -11,6 +11,7 @@ from typing import Any
 from middlewatch import __version__
 
 from . import setup_arguments
+from .arguments_alert import alerting
 from .arguments_before import before, before_launch
 from .arguments_keeping import keeping
 from .arguments_remote import between
@@ -366,16 +367,7 @@ def _checks(add: Add) -> None:
         "middlewatch doctor --json",
     )
     json_option(sub)
-    sub = add(
-        "alert",
-        "alert:alert",
-        "say who is called when something breaks: add a URL, remove or list them, send a test push",
-        "middlewatch alert add ntfys://ntfy.sh/YOUR-OWN-TOPIC",
-    )
-    sub.add_argument("action", choices=("test", "add", "remove", "list"), help="what to do")
-    told = "an Apprise URL; add: - reads it from standard input, none asks for it; remove: or its fingerprint"
-    sub.add_argument("url", nargs="?", help=told)
-    json_option(sub)
+    alerting(add)
     sub = add(
         "drill",
         "drill:drill",

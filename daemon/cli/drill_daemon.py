@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..config.load import load
 from ..config.paths import StateDir, config_file
-from ..config.schema import Config, Digest, Heartbeat
+from ..config.schema import Answers, Config, Digest, Heartbeat
 from ..service.app import App
 from ..system.clock import SystemClock
 from ..system.worker_main import die_with_parent
@@ -40,7 +40,7 @@ def for_drill(config: Config) -> Config:
     watch = replace(config.watch, status_dir="")
     return replace(
         config, alerts=alerts, watch=watch, limits=limits,
-        heartbeat=Heartbeat(), digest=Digest(), routes={},
+        heartbeat=Heartbeat(), digest=Digest(), answers=Answers(), routes={}, rules=(),
     )  # fmt: skip
 
 

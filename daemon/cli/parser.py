@@ -26,6 +26,9 @@ class Parser(argparse.ArgumentParser):
 
     example = ""
     """How the command is typed."""
+    gathers = ""
+    """The list of words that may stand before and behind options: argparse takes only those that stand
+    together."""
 
     def error(self, message: str) -> NoReturn:
         """Leave with status 2 and words that help."""
@@ -120,5 +123,7 @@ def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     args, left = parser.parse_known_args(in_front(words))
     if left:
         told: Any = getattr(args, "parser", parser)
-        told.unknown(left)
+        if not told.gathers or any(word.startswith("-") for word in left):
+            told.unknown(left)
+        getattr(args, told.gathers).extend(left)
     return args

@@ -1,4 +1,4 @@
-"""Checks of what the configuration says about hours, digests, routes, templates and the heartbeat."""
+"""Checks of what the configuration says about hours, digests, routes, templates, heartbeat, answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from .schema import Config
 
 LEAST_BEAT_S = 10.0
 """Seconds between two pings at least: services take one a second, and count grace in minutes. Our choice."""
+LEAST_ANSWER_S, MOST_ANSWER_S = 60.0, 7 * 86400.0
+"""Seconds for which a button can be pressed. Our choice."""
 MOST_PORT = 65535
+_TOPIC = re.compile(r"https?://[^/\s,;\"]+/[\w\-]{1,64}")
+"""As ntfy names topics (docs.ntfy.sh)."""
 _ADDRESS = re.compile(
     r"([a-z0-9]+)://(?:[^\s/@]*@)?(?:[\w.\-]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?(?:[/?]\S*)?"
 )
@@ -44,6 +48,7 @@ def check_hours(config: Config) -> Iterator[tuple[str, str]]:
         if problem := templates.wrong(getattr(alerts, key)):
             yield f"alerts.{key}", problem
     yield from _heartbeat(config)
+    yield from _answers(config)
     for tag, route in config.routes.items():
         if not TAG.fullmatch(tag):
             yield f"routes.{tag}", "is no tag; a tag has letters, digits, - and _ only"
@@ -62,6 +67,16 @@ def _heartbeat(config: Config) -> Iterator[tuple[str, str]]:
         yield "heartbeat.every_s", f'must be "{LEAST_BEAT_S:.0f}s" at least'
     if beat.grace_s < beat.every_s:
         yield "heartbeat.grace_s", "must be as long as every_s at least: one ping may be late"
+
+
+def _answers(config: Config) -> Iterator[tuple[str, str]]:
+    topic = config.answers.topic
+    if topic and not (_is_http(topic, ("http", "https")) and _TOPIC.fullmatch(topic)):
+        yield "answers.topic", 'is no topic of ntfy; it is written like "https://ntfy.sh/TOPIC"'
+    if not LEAST_ANSWER_S <= config.answers.expires_s <= MOST_ANSWER_S:
+        yield "answers.expires_s", 'must lie between "1m" and "7d"'
+    if topic and not config.answers.actions:
+        yield "answers.actions", "is empty; leave the topic out for pushes without buttons"
 
 
 def _unfit(read: Callable[[str], Any], text: str) -> bool:

@@ -14,21 +14,24 @@ import os
 import re
 import sys
 import typing
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from middlewatch.sentinels.kit import discover
 from middlewatch.sentinels.kit.codec import Codec, Unfit, UnknownKey
+from middlewatch.sentinels.kit.own_rules import OwnRule
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
 from .hours import check_hours
+from .own_rules import read_rules
 from .platform_facts import names
 from .schema import SECTIONS, Config, Route
 from .trusted import keep_secret, read_config
 
-_TABLES = ("routes", "sentinels")
+_TABLES = ("routes", "sentinels", "rule")
 """Sections that hold sections."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -77,6 +80,11 @@ def parse(text: str, path: str) -> Config:
         )
         for tag in _table(table, "routes", where)
     }
+    rules = read_rules(
+        table.get("rule", []),
+        lambda values, section: fill(OwnRule, values, section, where, origins),
+        where.error,
+    )
     limits, disabled = {}, set()
     given = _table(table, "sentinels", where)
     for name in given:
@@ -94,6 +102,7 @@ def parse(text: str, path: str) -> Config:
     config = Config(
         **sections,
         routes=routes,
+        rules=rules,
         limits=limits,
         disabled=frozenset(disabled),
         path=path if text else "",
@@ -177,7 +186,7 @@ def _example(cls: type[Any], path: typing.Sequence[object]) -> str:
     """How the key is written, by its default; empty for a default that shows nothing."""
     if not path or not isinstance(path[0], str):
         return ""
-    default = getattr(cls(), path[0], None)
+    default = getattr(cls(), getattr(cls, "SAVED", {}).get(path[0], path[0]), None)
     if isinstance(default, tuple):
         default = list(default)
     if default in ([], "", None):
@@ -191,7 +200,7 @@ def _number(name: str, kind: type, told: float | str) -> float:
     """``told`` as a finite number of zero or more, with its unit; raises Unfit otherwise."""
     try:
         number: float = kind(_quantity(told, name) if isinstance(told, str) else told)
-        if number >= 0 and math.isfinite(number):
+        if (number >= 0 or name in _SIGNED) and math.isfinite(number):
             return number
     except (OverflowError, ValueError) as error:
         if isinstance(error, Unfit):
@@ -199,6 +208,8 @@ def _number(name: str, kind: type, told: float | str) -> float:
     raise Unfit("must be a number of zero or more")
 
 
+_SIGNED = ("above", "below")
+"""Numbers that may be negative: a reward is."""
 _CODEC = Codec(strict=True, quantity=_number)
 
 
@@ -212,7 +223,7 @@ def _quantity(text: str, key: str) -> float:
     raise Unfit(f"cannot read {text!r}; write it like {example}")
 
 
-_SECRET = ("alerts.proxy", "heartbeat.url")
+_SECRET = ("alerts.proxy", "heartbeat.url", "answers.topic")
 """Keys of which only whether they are set is shown."""
 _HEADER = re.compile(r"\[\[?([^\]]+)\]")
 _KEY = re.compile(r"""([\w\-."' ]+?)\s*=""")
@@ -231,11 +242,14 @@ class _Where:
 
     def _line(self, dotted: str) -> int | None:
         """Line of the key ``dotted``; for a key in an inline table, the line of that table."""
-        here, lines = "", dict[str, int]()
+        here, lines, times = "", dict[str, int](), Counter[str]()
         for number, raw in enumerate(self._lines, 1):
             line = raw.strip()
             if match := _HEADER.match(line):
                 here = _plain(match[1])
+                if line.startswith("[["):
+                    times[here] += 1
+                    here = f"{here}.{times[here]}"
                 name = here
             elif match := _KEY.match(line):
                 name = f"{here}.{_plain(match[1])}".lstrip(".")
@@ -282,6 +296,9 @@ def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
     )
     for tag, route in config.routes.items():
         yield from _section_rows(f"routes.{tag}", route, config)
+    for number, rule in enumerate(config.rules, 1):
+        given = _section_rows(f"rule.{number}", rule, config)
+        yield from (row for row in given if row[2] != "default")
     for name, limits in config.limits.items():
         dotted = f"sentinels.{name}"
         origin = config.origins.get(f"{dotted}.enabled", "default")
@@ -290,8 +307,9 @@ def rows(config: Config) -> Iterator[tuple[str, Any, str]]:
 
 
 def _section_rows(name: str, section: Any, config: Config) -> Iterator[tuple[str, Any, str]]:
+    shown = {kept: key for key, kept in getattr(section, "SAVED", {}).items()}
     for f in dataclasses.fields(section):
-        dotted = f"{name}.{f.name}"
+        dotted = f"{name}.{shown.get(f.name, f.name)}"
         value = getattr(section, f.name)
         if dotted == "alerts.urls":
             value = f"{len(value)} set"

@@ -38,7 +38,7 @@ def state_dir(given: str | None = None) -> Path:
 
 _OTHER_NAMES = (
     *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
-    "evidence",
+    *("evidence", "answer_key"),
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
 """What the state directory may hold without a store: these names are used elsewhere, too."""
@@ -56,6 +56,7 @@ class StateDir:
         self.reserve = root / "reserve"
         self.panes = root / "panes"
         self.alert_urls = root / "alert_urls"
+        self.answer_key = root / "answer_key"
         self.evidence = root / "evidence"
 
     def take(self) -> list[str]:

@@ -10,10 +10,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 from middlewatch.sentinels.kit.observations import SeverityName
+from middlewatch.sentinels.kit.own_rules import OwnRule
 
 from ..system.clock import epoch
 from ..system.errors import ConfigError
@@ -98,6 +100,20 @@ class Digest:
     """Times of day, like `["08:00", "20:00"]`, in the zone of `[alerts] zone`; empty: none."""
     every: str = ""
     """Time between two digests, like `"6h"`, ten minutes at least; empty: only those of `at`."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Section `[answers]`: buttons below a push of ntfy, and the topic on which they answer."""
+
+    topic: str = ""
+    """A topic of ntfy that nobody guesses, like `"https://ntfy.sh/ANOTHER-TOPIC-OF-YOURS"`; empty: pushes
+    have no buttons, and nothing is asked. A secret."""
+    actions: tuple[Literal["ack", "silence", "log"], ...] = ("ack", "silence", "log")
+    """The buttons: `ack` acknowledges the incident, `silence` stops pushes about its class and run for an
+    hour, `log` sends the last lines of the log."""
+    expires_s: float = 43200.0
+    """How long a button can be pressed."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +218,7 @@ class Config:
     alerts: Alerts = field(default_factory=Alerts)
     heartbeat: Heartbeat = field(default_factory=Heartbeat)
     digest: Digest = field(default_factory=Digest)
+    answers: Answers = field(default_factory=Answers)
     watch: Watch = field(default_factory=Watch)
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
@@ -209,6 +226,8 @@ class Config:
     cost: Cost = field(default_factory=Cost)
     routes: Mapping[str, Route] = field(default_factory=dict)
     """Tag -> what the URLs with this tag get."""
+    rules: tuple[OwnRule, ...] = ()
+    """The rules of the person."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Name of a sentinel -> its ``Limits``."""
     disabled: frozenset[str] = frozenset()
@@ -218,10 +237,20 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
     """`section.key` -> where the value came from, for those that are not defaults."""
 
+    def rules_for(self, name: str) -> tuple[OwnRule, ...]:
+        """The rules of the person for runs of this name."""
+        return tuple(
+            rule
+            for rule in self.rules
+            if not rule.runs or any(fnmatchcase(name, pattern) for pattern in rule.runs)
+        )
+
     @property
     def secret(self) -> bool:
         """Whether the file itself holds a secret: then nobody else may read it."""
-        return bool(self.alerts.urls or self.alerts.proxy or self.heartbeat.url)
+        return bool(
+            self.alerts.urls or self.alerts.proxy or self.heartbeat.url or self.answers.topic
+        )
 
     @property
     def alert_urls(self) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def explains(
     if linked(cause, symptom):
         return True
     above, below = row(cause), row(symptom)
-    if not near or above.forecasts or below.forecasts:
+    if not near or above.forecasts or below.forecasts or Group.OWN in (above.group, below.group):
         return False
     if above.group is Group.SAVE or (below.group is Group.SAVE and not above.hardware):
         return symptom == cause

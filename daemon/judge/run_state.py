@@ -20,6 +20,8 @@ def judge_state(view: View, incidents: list[Incident], now: float) -> tuple[RunS
 
     ``incidents``: the open ones of this run. Old log lines never decide.
     """
+    # A rule of the person about the state must not be what keeps the run in it.
+    incidents = [i for i in incidents if i.trouble != "own_rule" or not i.details.get("state")]
     critical = [i for i in incidents if i.severity is Severity.CRITICAL and not _made_good(view, i)]
     ending = view.ending
     if ending is not None:

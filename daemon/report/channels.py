@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qsl, quote
 
 from ..text import markdown
@@ -96,6 +96,19 @@ def graded(url: str, kind: str) -> str:
         if values[place] and name.lower().strip("+") not in given
     ]
     return base + "?" + "&".join([*([query] if query else []), *more]) if more else url
+
+
+def with_buttons(url: str, buttons: Sequence[Sequence[str]]) -> str:
+    """The URL of ntfy with buttons (label, topic, token): each posts its token to the topic, and the
+    notification goes away once that has worked (docs.ntfy.sh/publish/#action-buttons)."""
+    query = url.partition("?")[2]
+    given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
+    if not buttons or service_of(url) != "ntfy" or "actions" in given:
+        return url
+    told = "; ".join(
+        f"http, {label}, {topic}, body={token}, clear=true" for label, topic, token in buttons
+    )
+    return url + ("&" if query else "?") + "actions=" + quote(told, safe="")
 
 
 def fitted(service: str, title: str, body: str, most: int, most_title: int) -> tuple[str, str]:

@@ -86,6 +86,7 @@ CLASSES: Mapping[str, str] = {
     "nvswitch": "NVSwitch 报错",
     "overfitting": "过拟合",
     "overflow_skip": "连续跳过训练步",
+    "own_rule": "自定义规则触发",
     "platform_clock": "平台的时间或余额即将用尽",
     "preempted": "机器或作业被抢占",
     "process_killed": "进程被杀",

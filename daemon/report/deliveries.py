@@ -21,6 +21,10 @@ HEDGE_S = 8.0
 Apprise gives a service 4 s to connect and 4 s to answer."""
 MANY_TRIES = 6
 """Failures, in some 20 minutes, after which a message lets others pass. Our choice."""
+GIVE_UP_S = 3 * 86400.0
+"""A push that is three days late is of no use; the incident itself stays in the store."""
+KEYS = 300
+"""Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
 DAY_S = 86400.0
 WARNINGS_A_DAY = 12
 """Warnings pushed per day at most; for critical incidents there is no limit."""
@@ -33,6 +37,10 @@ STALE_S = 30.0
 moment would be a lie later. Half of the usual period."""
 Answered = Callable[[dict[str, Any]], None]
 """Takes the answer to a ping."""
+Buttons = Callable[[Message], "list[tuple[str, str, str]]"]
+"""(label, topic, token) of the buttons of a push."""
+_NTFY = ("ntfy://", "ntfys://")
+"""Only its app has buttons that post something."""
 
 
 @dataclass(slots=True)
@@ -126,13 +134,15 @@ class Job:
     messages: list[Queued]
     began: float
 
-    def question(self, alerts: Alerts) -> dict[str, Any]:
+    def question(self, alerts: Alerts, buttons: Buttons) -> dict[str, Any]:
         """What the notifier is asked."""
         message = self.messages[0].message
+        may_answer = len(self.messages) == 1 and self.line.target.url.lower().startswith(_NTFY)
         if len(self.messages) > 1:
             message = bundle([q.message for q in self.messages])
         target = self.line.target
         told = words_of(message, alerts) | {"id": self.id, "key": self.key}
+        told |= {"buttons": buttons(message)} if may_answer and message.incident else {}
         return told | {"url": target.url, "label": target.label}
 
     @property

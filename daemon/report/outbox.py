@@ -22,11 +22,14 @@ from ..config.schema import Alerts, Route
 from ..config.secrets import mask_lines, mask_urls
 from . import bundles, routes
 from .deliveries import (
+    GIVE_UP_S,
     HEDGE_S,
+    KEYS,
     PAUSES_S,
     WARNINGS_A_DAY,
     Answered,
     Budget,
+    Buttons,
     Job,
     Pings,
     Queued,
@@ -37,12 +40,7 @@ from .messages import Message
 from .notifier import DEADLINE_S, notifier
 from .tries import Tries
 
-__all__ = ["PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
-
-GIVE_UP_S = 3 * 86400.0
-"""A push that is three days late is of no use; the incident itself stays in the store."""
-KEYS = 300
-"""Keys of messages that are remembered: those of a bad night on a full box. Our choice."""
+__all__ = ["GIVE_UP_S", "PAUSES_S", "WARNINGS_A_DAY", "Outbox", "Queued"]
 
 
 class Outbox:
@@ -63,6 +61,7 @@ class Outbox:
         """``keep`` stores a message, ``delivered`` commits what was stored: a message before it is sent,
         and once after those that were sent together, which must not be sent again after a crash.
         ``rules``: what the URLs with a tag get."""
+        self.buttons: Buttons = lambda message: []
         self.mode = alerts.mode
         self.child_trouble = ""
         """Why the notifier itself failed; empty after it worked."""
@@ -204,7 +203,7 @@ class Outbox:
         self._finish_taken(now)
         self._give_up_stranded(mono)
         jobs = self._choose(mono)
-        told = [job.question(self._alerts) for job in jobs]
+        told = [job.question(self._alerts, self.buttons) for job in jobs]
         told += self._pings.questions(mono, self.child_trouble)
         if not told:
             return

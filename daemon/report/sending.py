@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..config.secrets import mask_urls
-from . import attachments, channels, http_trace, phrasing, pings
+from . import attachments, channels, http_trace, phrasing, pings, polls
 
+_DONE = {"ping": pings.ping, "poll": polls.poll}
+"""Jobs that are no pushes, by the key that only they have."""
 _LOADING = threading.Lock()
 """Apprise 1.7 knows no service in a thread while another one loads its plugins."""
 
@@ -21,7 +23,7 @@ def send(job: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()  # noqa: TID251 - a child process has no clock of the daemon
     proxy = str(job.get("proxy") or "")
     http_trace.begin(str(job.get("key") or ""), proxy)
-    answer = pings.ping(job) if job.get("ping") else _push(job)
+    answer = _DONE.get(next((key for key in _DONE if job.get(key)), ""), _push)(job)
     answer["error"] = mask_urls(answer["error"], [proxy]) if proxy else answer["error"]
     answer |= http_trace.told() if not answer["ok"] else {"refused": False, "retry_after_s": None}
     seconds = round(time.monotonic() - begun, 3)  # noqa: TID251
@@ -39,6 +41,7 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
         asset = apprise.AppriseAsset(async_mode=False)
         # An older Apprise does not know every priority (Bark's highest): then the one below, or none.
         graded = [channels.graded(job["url"], kind) for kind in (job["kind"], "warning")]
+        graded = [channels.with_buttons(url, job.get("buttons") or []) for url in graded]
         with _LOADING:
             made = (
                 apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from middlewatch.sentinels.kit import LogEvent, discover
+from middlewatch.sentinels.kit.own_rules import follow
 
 from ..box.durability import PathDurability
 from ..checkpoints.index import read as read_index
@@ -41,6 +42,7 @@ from ..system.store import Store
 from ..text.terminal import clean
 from . import state_lock
 from .alerting import Alerter
+from .answers import Answers
 from .attribution import Attribution
 from .context import Context
 from .dead_man import DeadMan
@@ -101,6 +103,9 @@ class App:
         self._digests = Digests(
             self.context, self._alerter, self._dead_man.blind, self._dead_man.sentence
         )
+        stored = dict(store.all("box")).get("answers")
+        self._answers = Answers(self.context, self._alerter, self.log_line, stored)
+        self.context.answers = self._answers.sentence
         self._judging = Judging(
             self.context,
             self._loop,
@@ -321,6 +326,7 @@ class App:
         context, spec = self.context, replace(spec, id=run)
         watched = WatchedRun(spec, context.box, self._clock, saved, context.durability)
         self.context.runs[run] = watched
+        follow(watched.history.accumulators, context.config.rules_for(spec.name))
         mirror = context.config.mirror.to
         watched.saves.never = (mirror,) if mirror and mirror.startswith("/") else ()
         watched.saves.searches = self._searches
@@ -356,7 +362,8 @@ class App:
     def _tick(self) -> None:
         self._judging.tick()
         self._care.mind_store()
-        for part in (self._alerter.pump, self._dead_man.tick, self._digests.tick):
+        alerter, dead_man = self._alerter, self._dead_man
+        for part in (alerter.pump, dead_man.tick, self._digests.tick, self._answers.tick):
             self._loop.serve(part)
         descriptors.own.settle()
 

@@ -79,6 +79,8 @@ class Context:
     """Why pushes do not get through, if they do not."""
     kept_back: Callable[[], str] = field(default=lambda: "")
     """A sentence about pushes that were kept back, if some were."""
+    answers: Callable[[], str] = field(default=lambda: "")
+    """A sentence about answers from the phone, if something is wrong with them."""
     heartbeat: Callable[[], dict[str, Any]] | None = None
     """How the heartbeat stands."""
 
@@ -138,13 +140,14 @@ class Context:
         return doc | {"cost": money.loss_json(self.loss_of(incident), self.price)}
 
     def loss_of(self, incident: Incident) -> money.Loss | None:
-        """The time that an incident cost; ``None``: none, or not known, or there is no price."""
+        """The time and the steps that an incident cost; ``None``: none, or not known."""
         watched = self.runs.get(incident.run)
-        if watched is None or self.price is None:
+        if watched is None:
             return None
         began, ended = watched.facts.started_at, watched.ended_at
         saves = watched.history.checkpoints
-        return money.loss(incident, saves, began, ended, self.clock.now())
+        times = watched.history.step_times
+        return money.loss(incident, saves, began, ended, self.clock.now(), times)
 
     def clocks(self, now: float) -> list[clocks.Running]:
         """The clocks of the platform that run now, and when each strikes."""
@@ -183,6 +186,8 @@ class Context:
         status["notes"] += self._silent(watched.spec.id, now)
         if trouble := self.push_trouble():
             status["notes"].append(f"pushes do not get through: {trouble}")
+        if told := self.answers():
+            status["notes"].append(told)
         if kept := self.kept_back():
             status["notes"].append(kept)
         status["notes"] += [f"the daemon itself was {one}" for one in self.standstills(now)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from middlewatch.sentinels.kit.own_rules import look
 from middlewatch.sentinels.kit.pace.suspects import HangLimits
 
 from ..judge.engine import Engine
@@ -149,6 +150,7 @@ class Judging:
         changes = self._engine.judge(run, view, fresh, tick=tick, line=watched.log_line_text)
         watched.look_closer(view, self._closer_after_s, self._hang)
         changed = watched.update_state(view, self._context.incidents.open(run))
+        look(watched.history.accumulators, now, watched.state)
         for change in changes:
             self._loop.serve(partial(self.tell, watched, change))
         if not watched.alive:

@@ -79,7 +79,7 @@ class Wording:
         )
 
     def _cost_of(self, change: Change) -> str:
-        """What an incident cost, as a sentence; empty without a price."""
+        """What an incident cost, as a sentence; before its end only where a price is known."""
         context, incident = self._context, change.incident
         found = context.loss_of(incident)
         if change.kind == "resolved":

@@ -50,6 +50,8 @@ class Group(enum.Enum):
     SLOW = (14, "slow, or not seen")
     STRANGE = (15, "strange numbers")
     FLAT = (16, "loss that stands still")
+    OWN = (17, "rules of your own")
+    """Neither explains anything nor is explained: it is told as its person wrote it."""
 
     def __init__(self, rank: int, title: str) -> None:
         self.rank = rank
@@ -294,6 +296,8 @@ CLASSES: tuple[TroubleClass, ...] = (
     TroubleClass("loss_constant", Group.FLAT, part_of=("lr_zero",), fallout=True),
     TroubleClass("overfitting", Group.FLAT, fallout=True),
     TroubleClass("loss_plateau", Group.FLAT, part_of=("lr_zero",), fallout=True),
+
+    TroubleClass("own_rule", Group.OWN),
 )
 # fmt: on
 """Group after group, in the order of causes."""

@@ -52,6 +52,7 @@ from middlewatch.sentinels.kit import (
 )
 from middlewatch.sentinels.kit.classes import CLASSES, Group
 from middlewatch.sentinels.kit.handbook import LABELS, RETRIES, HandbookPage
+from middlewatch.sentinels.kit.own_rules import OwnRule
 
 sys.path.insert(0, str(Path(__file__).parent))
 from man_page import man_page  # type: ignore[import-not-found]
@@ -105,17 +106,21 @@ class Key:
 def keys_of(section: Any) -> Iterator[Key]:
     """The keys of a section, from the dataclass it fills."""
     cls = type(section)
+    shown = {kept: key for key, kept in getattr(cls, "SAVED", {}).items()}
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     assert isinstance(tree, ast.ClassDef)
     for field, after in zip(tree.body, [*tree.body[1:], None], strict=True):
         if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
+            continue
+        if field.target.id.isupper():
             continue
         told = after.value if isinstance(after, ast.Expr) else None
         assert isinstance(told, ast.Constant), f"{cls}: {field.target.id} has no sentence"
         name = field.target.id
         value = getattr(section, name)
         sentence = " ".join(str(told.value).split())
-        yield Key(name, _kind(ast.unparse(field.annotation), name), _toml(value, name), sentence)
+        kind = _kind(ast.unparse(field.annotation), name)
+        yield Key(shown.get(name, name), kind, _toml(value, name), sentence)
 
 
 def _is_duration(name: str) -> bool:
@@ -131,12 +136,13 @@ def _kind(annotation: str, name: str) -> str:
         return "duration"
     if annotation in ("int", "float") and name.endswith("_bytes"):
         return "size"
-    return {"bool": "true or false", "int": "whole number", "float": "number", "str": "text"}[
-        annotation
-    ]
+    words = {"bool": "true or false", "int": "whole number", "float": "number", "str": "text"}
+    return (words | {"float | None": "number", "Any": "number or share"})[annotation]
 
 
 def _toml(value: Any, name: str) -> str:
+    if value is None:
+        return "not set"
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each, name) for each in value)}]"
     if isinstance(value, (bool, str)):
@@ -362,6 +368,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "platforms": platforms,
     **{name: partial(_section, cls()) for name, cls in SECTIONS.items()},
     "route": partial(_section, Route()),
+    "rule": partial(_section, OwnRule()),
     "limits": limits,
     "commands": command_reference,
     "causes": causes_table,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from middlewatch.daemon.box import clocks, money
@@ -87,6 +89,30 @@ def test_a_crash_costs_the_work_since_the_last_good_save() -> None:
     found = money.loss(crash, saves, NOON - 7200, NOON, NOON + 500)
     assert found == money.Loss(1800.0, "work")
     assert found.text(PRICE) == "work to be done again: 30 min, 1.05 $ (2.1 $ an hour)"
+
+
+def test_the_steps_of_it() -> None:
+    onset = NOON - 41 * 60
+    times = [(onset - 600.0 + 10 * n, float(n)) for n in range(60)]  # one in ten seconds
+    hang = incident("hang", resolved_at=NOON)
+    back = [*times, (NOON - 5.0, 60.0)]
+    found = money.loss(hang, (), NOON - 7200, None, NOON, back)
+    assert money.ended_text("hang", found, None) == "The hang cost 41 min, about 246 steps"
+    assert money.ended_text("hang", found, PRICE) == "The hang cost 41 min, about 246 steps, 1.44 $"
+    assert money.loss(hang, (), NOON - 7200, None, NOON, back[-2:]) == money.Loss(
+        2460.0, "standstill"
+    )
+    through = [*times, *((onset + 10.0 * n, 60.0 + n) for n in range(240))]
+    found = money.loss(incident("loss_nan"), (), NOON - 7200, None, NOON, through)
+    assert found == money.Loss(2460.0, "standstill", 240.0)
+    crash = incident("python_exception", fatal=True)
+    good = replace(save(onset - 300.0), step=30.0)
+    found = money.loss(crash, [good], NOON - 7200, onset, NOON, times)
+    assert found == money.Loss(300.0, "work", 29.0)
+    assert found.text(PRICE) == "work to be done again: 5 min, 29 steps, 0.17 $ (2.1 $ an hour)"
+    told = money.loss_json(found, PRICE)
+    assert told is not None
+    assert told["steps"] == 29
 
 
 def test_without_a_good_save_the_lost_work_is_not_known() -> None:

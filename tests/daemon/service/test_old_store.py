@@ -135,7 +135,7 @@ def test_documents_are_written_as_they_were(docs: Docs) -> None:
 
 LATER_FIELDS: dict[str, list[Any]] = {"steps": [], "events": [], "claimed_saves": [], "endings": []}
 """Fields of a history that 0.1.0 did not have."""
-LATER = ("Signs", "report_pauses", "Collapse", "Trials", "Evaluations")
+LATER = ("Signs", "report_pauses", "Collapse", "Trials", "Evaluations", "OwnRules")
 """Keys of accumulators that 0.1.0 did not have."""
 
 
