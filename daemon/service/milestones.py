@@ -129,6 +129,6 @@ def _slim(spec: RunSpec) -> RunSpec:
         spec,
         ranks=spec.ranks[:4],
         command=spec.command[:6],
-        **{name: () for name in ("env_names", "logs", "checkpoint_dirs", "save_folders", "notes")},
+        **dict.fromkeys(("env_names", "logs", "checkpoint_dirs", "save_folders", "notes"), ()),
         log_via={},
     )

@@ -12,7 +12,8 @@ from __future__ import annotations
 import io
 import os
 import pickle
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .looking import LONGEST_PICKLE, Impossible, Refused, Slice, look_first
 from .plain_objects import accepted
@@ -127,7 +128,9 @@ def _looked_at(torch: Any, folder: str, places: Any, memory: int) -> Any:
         if getattr(place, "transform_descriptors", None):
             raise Impossible(f"{name} is packed by an extension")
         path = os.path.join(folder, file)
-        if min(place.offset, place.length) < 0 or place.offset + place.length > os.path.getsize(path):
+        if min(place.offset, place.length) < 0 or place.offset + place.length > os.path.getsize(
+            path
+        ):
             raise ValueError(f"{name} reaches past the end of {file}")
         if place.length > memory:
             raise Impossible(f"it needs {place.length} bytes of memory for {name}")

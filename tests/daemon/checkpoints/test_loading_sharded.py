@@ -45,7 +45,7 @@ def copy(real: Path, tmp_path: Path) -> Path:
 def describe(folder: Path, change: Callable[[Any], None]) -> None:
     """Change what ``.metadata`` says."""
     file = folder / ".metadata"
-    told = pickle.loads(file.read_bytes())  # noqa: S301 (our own)
+    told = pickle.loads(file.read_bytes())
     change(told)
     file.write_bytes(pickle.dumps(told))
 
@@ -53,7 +53,9 @@ def describe(folder: Path, change: Callable[[Any], None]) -> None:
 def test_real_ones_are_loaded_whole(loader: Loader, real: Path) -> None:
     for name in REAL:
         told: list[tuple[int, int]] = []
-        found = loader.check(str(real / name), lambda path, done, of, told=told: told.append((done, of)))
+        found = loader.check(
+            str(real / name), lambda path, done, of, told=told: told.append((done, of))
+        )
         assert found == loading.Loaded("ok", whole=True), name
         assert told[-1][0] == told[-1][1] > 0
     assert loader.walls
@@ -137,4 +139,4 @@ def test_a_description_has_no_other_names(name: str) -> None:
     torch = pytest.importorskip("torch")
     module, _, own = name.rpartition(".")
     with pytest.raises(sharded.Refused):
-        sharded._Description(io.BytesIO(), torch).find_class(module, own)  # noqa: SLF001
+        sharded._Description(io.BytesIO(), torch).find_class(module, own)

@@ -61,17 +61,15 @@ def context(tmp_path: Path, saved: Path) -> Iterator[Context]:
 
 def levels(context: Context) -> dict[str, tuple[str, str]]:
     entries = context.runs["gpt-1"].index["checkpoints"]
-    return {
-        Path(e["path"]).name: (e["verified"]["state"], e["verified"]["level"]) for e in entries
-    }
+    return {Path(e["path"]).name: (e["verified"]["state"], e["verified"]["level"]) for e in entries}
 
 
 def go_on(loads: MilestoneLoads, said: list[str]) -> None:
     """Until there is no child that has to answer."""
-    until = time.monotonic() + LONGEST_S  # noqa: TID251
+    until = time.monotonic() + LONGEST_S
     loads.read(0.0)
-    while loads._worker.waiting:  # noqa: SLF001
-        assert time.monotonic() < until, said  # noqa: TID251
+    while loads._worker.waiting:
+        assert time.monotonic() < until, said
         for fd in select.select(list(loads.fds()), [], [], 1.0)[0]:
             loads.ready(fd, 0.0)
 
@@ -89,7 +87,7 @@ def test_a_milestone_is_loaded_and_no_other(context: Context, saved: Path) -> No
             [],
         )
         go_on(loads, said)
-        assert loads._worker.starts == 1, "it is loaded once"  # noqa: SLF001
+        assert loads._worker.starts == 1, "it is loaded once"
 
 
 def test_what_no_python_can_load_stays_as_it_is(context: Context, saved: Path) -> None:
