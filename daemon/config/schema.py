@@ -159,6 +159,9 @@ class Checkpoints:
     load_milestones: bool = True
     """Load each milestone once by torch, in the Python of the training, at the lowest priority and
     with at most half of the free memory."""
+    quarantine: bool = False
+    """Before `resume --exec` starts a run again: give each save that is bad, and newer than the one
+    it begins from, the name `NAME.quarantined`, so that no trainer takes it by itself."""
     interruption_hours: float = 0.0
     """Mean time between two interruptions of a box, in hours; 0: that of the platform, if known."""
 

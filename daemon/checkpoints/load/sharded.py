@@ -41,7 +41,7 @@ _PLAIN = {
 def files(folder: str) -> list[str]:
     """The files with the data of such a checkpoint."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".distcp"))
-    return [os.path.join(folder, name) for name in names]
+    return [f"{folder}/{name}" for name in names]
 
 
 def load(torch: Any, folder: str, memory: int, tell: Callable[[int], None]) -> int:
@@ -60,7 +60,7 @@ def load(torch: Any, folder: str, memory: int, tell: Callable[[int], None]) -> i
             with accepted(torch, look_first(torch, value)):
                 torch.load(value, weights_only=True, map_location="cpu")
 
-    metadata = _described(torch, os.path.join(folder, METADATA))
+    metadata = _described(torch, f"{folder}/{METADATA}")
     lengths = _looked_at(torch, folder, metadata.storage_data, memory)
     reader = checkpoint.FileSystemReader(folder)
     reader.set_up_storage_reader(metadata, True)
@@ -127,7 +127,7 @@ def _looked_at(torch: Any, folder: str, places: Any, memory: int) -> Any:
             raise ValueError(f"{name} lies outside of the folder")
         if getattr(place, "transform_descriptors", None):
             raise Impossible(f"{name} is packed by an extension")
-        path = os.path.join(folder, file)
+        path = f"{folder}/{file}"
         if min(place.offset, place.length) < 0 or place.offset + place.length > os.path.getsize(
             path
         ):
