@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.checkpoints.load import interpreters, sharded
+from middlewatch.daemon.checkpoints.load import interpreters, looking, sharded
 from middlewatch.daemon.checkpoints.load import loader as loading
 from middlewatch.daemon.checkpoints.load.loader import Loader
 from middlewatch.daemon.system.clock import SystemClock
@@ -51,11 +51,10 @@ def describe(folder: Path, change: Callable[[Any], None]) -> None:
 
 
 def test_real_ones_are_loaded_whole(loader: Loader, real: Path) -> None:
+    told: list[tuple[int, int]] = []
     for name in REAL:
-        told: list[tuple[int, int]] = []
-        found = loader.check(
-            str(real / name), lambda path, done, of, told=told: told.append((done, of))
-        )
+        told.clear()
+        found = loader.check(str(real / name), lambda path, done, of: told.append((done, of)))
         assert found == loading.Loaded("ok", whole=True), name
         assert told[-1][0] == told[-1][1] > 0
     assert loader.walls
@@ -138,5 +137,5 @@ def test_a_place_outside_of_the_folder_is_not_opened(loader: Loader, copy: Path)
 def test_a_description_has_no_other_names(name: str) -> None:
     torch = pytest.importorskip("torch")
     module, _, own = name.rpartition(".")
-    with pytest.raises(sharded.Refused):
+    with pytest.raises(looking.Refused):
         sharded._Description(io.BytesIO(), torch).find_class(module, own)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from middlewatch.daemon.cli.quarantine import quarantine_before_resume
@@ -38,9 +40,14 @@ def test_what_is_in_use_or_would_hide_another_keeps_its_name(tmp_path: Path) -> 
         path.write_bytes(b"half")
     link.symlink_to(twice)
     told: list[str] = []
-    with open_one.open("r+b"):
+    holds = "import sys; held = open(sys.argv[1], 'r+b'); print('open', flush=True); input()"
+    argv = [sys.executable, "-c", holds, str(open_one)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"open\n"
         rows = [row(path, "corrupt") for path in (open_one, twice, link)]
         left = quarantine_before_resume(rows, say=told.append)
+        writer.kill()
     assert [one["state"] for one in left] == ["corrupt"] * 3
     assert told == []
     assert all(path.exists() for path in (open_one, twice, link))
