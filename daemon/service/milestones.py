@@ -129,6 +129,10 @@ def _slim(spec: RunSpec) -> RunSpec:
         spec,
         ranks=spec.ranks[:4],
         command=spec.command[:6],
-        **dict.fromkeys(("env_names", "logs", "checkpoint_dirs", "save_folders", "notes"), ()),
+        env_names=(),
+        logs=(),
         log_via={},
+        checkpoint_dirs=(),
+        save_folders=(),
+        notes=(),
     )

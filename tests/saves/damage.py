@@ -87,7 +87,7 @@ def at_random(
             file.seek(other)
             file.write(block)
 
-    found = {
+    found: dict[str, Callable[[Path], None]] = {
         "flip": flip_one,
         "zero pages": zero_pages,
         "cut": cut_off,
@@ -96,7 +96,12 @@ def at_random(
     if size >= 4 * PAGE:
         found["copied block"] = copied_block
     if earlier is not None:
-        found["stale"] = lambda path: shutil.copy2(earlier, path) and None
+        data = earlier.read_bytes()
+
+        def stale(path: Path) -> None:
+            path.write_bytes(data)
+
+        found["stale"] = stale
     return found
 
 
@@ -114,6 +119,7 @@ def _planned(
     """(part, damage, what does it) for the newest save of a case."""
     newest = saves[-1]
     parts = sorted(files_of(newest, newest, []), key=lambda p: -p.stat().st_size)
+    act: Callable[[Path], None]
     if not times:
         for part in parts[:6]:
             for damage, act in DAMAGES.items():
