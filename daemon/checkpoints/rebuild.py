@@ -12,7 +12,7 @@ from .finder import CheckpointFinder, CheckpointPath
 from .followed import Followed, fingerprint_of
 from .index import build
 from .ranking import RankingRules
-from .verify import levels
+from .verify import levels, roster
 
 
 def on_disk(
@@ -67,7 +67,8 @@ def rebuilt(
     ``marked``: adds the durability of the storage on which each checkpoint lies. ``learnt``: as
     in :func:`on_disk`.
     """
-    seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now, learnt)]
+    with roster.together():
+        seen = [verify_one(each, now, level, progress) for each in on_disk(folders, now, learnt)]
     index = build(run, marked(seen), now, rules=rules, started_at=started_at, before=before)
     for entry in index["checkpoints"]:
         entry["mirrored"] = None

@@ -80,6 +80,8 @@ def paint(word: str, width: int = 0) -> Painted:
 
 def width(text: str) -> int:
     """Terminal cells that a text takes, as :mod:`..text.rows` counts them."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     from rich.cells import cell_len  # takes 2 ms to import: not for JSON output
 
     return cell_len(text)
@@ -92,7 +94,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     for number, row in enumerate(cells):
         line = []
         for text, room in zip(row, wide, strict=True):
-            shown = text if number == 0 else paint(text)
+            shown = paint(text) if number and text in _COLOURS else text
             line.append(shown + " " * (room - width(text)))
         print("  ".join(line).rstrip())
 

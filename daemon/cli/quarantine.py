@@ -1,4 +1,5 @@
-"""``verify --quarantine``: a save that is bad gets a name that no trainer resumes from.
+"""``verify --quarantine``: a save that is bad gets a name that no trainer resumes from. ``resume --exec`` does it too, if
+the configuration says so: some trainers take the newest save by themselves.
 
 A rename and nothing else: the bytes are evidence, and a person may take the name off again.
 """
@@ -35,25 +36,45 @@ def quarantine(
     """
     for entry in found:
         path = entry["path"].rstrip("/")
-        if entry["state"] not in BAD or path not in newest:
-            continue
-        why = _objection(path, newest[path], now)
-        if why:
-            console.complain(f"not renamed: {path}: {why}")
-            continue
-        named = pointers([path]).get(path)
-        try:
-            os.rename(path, path + END)
-        except OSError as error:
-            console.complain(f"not renamed: {path}: {error.strerror}")
-            continue
-        say(f"renamed: {path + END}" + (f" ({named}: it must name another)" if named else ""))
+        if entry["state"] in BAD and path in newest:
+            _rename(path, _objection(path, newest[path], now), say)
 
 
-def _objection(path: str, changed_at: float, now: float) -> str:
+def quarantine_before_resume(
+    skipped: Sequence[Mapping[str, Any]], *, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Rename what is bad and newer than the save from which a run is started again; its writer has ended, so that
+    nobody waits until it has been still.
+
+    Returns ``skipped`` with the state ``gone`` for those that have another name now.
+    """
+    found = []
+    for one in skipped:
+        path = one["path"].rstrip("/")
+        renamed = one["state"] in BAD and _rename(path, _objection(path, None, 0.0), say)
+        said = f"it is {os.path.basename(path)}{END} now: {one['detail']}"
+        found.append({**one, "state": "gone", "detail": said} if renamed else dict(one))
+    return found
+
+
+def _rename(path: str, why_not: str, say: Callable[[str], None]) -> bool:
+    if why_not:
+        console.complain(f"not renamed: {path}: {why_not}")
+        return False
+    named = pointers([path]).get(path)
+    try:
+        os.rename(path, path + END)
+    except OSError as error:
+        console.complain(f"not renamed: {path}: {error.strerror}")
+        return False
+    say(f"renamed: {path + END}" + (f" ({named}: it must name another)" if named else ""))
+    return True
+
+
+def _objection(path: str, changed_at: float | None, now: float) -> str:
     if os.path.islink(path):
         return "it is a link"
-    if abs(now - changed_at) < STILL_S:
+    if changed_at is not None and abs(now - changed_at) < STILL_S:
         return f"it was written at {str(iso(changed_at))[11:19]}, and may still be"
     writer = writer_of(path)
     if writer is not None:

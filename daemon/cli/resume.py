@@ -7,6 +7,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,8 +24,9 @@ from ..system.errors import Refused, UsageError
 from ..system.users import User, user_of
 from ..text.similar import meant, named
 from . import console
-from .context import client, taken_state
+from .context import client, configuration, taken_state
 from .folder_lock import hold_folder_lock
+from .quarantine import quarantine_before_resume
 from .run import show, start_run
 
 Row = Mapping[str, Any]
@@ -152,6 +154,10 @@ def _plan(
     else:
         kind = resuming.framework(run)
         chosen = resuming.choose(index, kind, _check, again=args.execute, now=now)
+    asked = args.execute and configuration(args).checkpoints.quarantine
+    if asked and chosen.entry is not None and run["ended_at"] is not None:
+        left = quarantine_before_resume(chosen.skipped, say=console.complain)
+        chosen = replace(chosen, skipped=tuple(left))
     retry = resuming.retry_of(run["state"], incidents, earlier)
     environment = os.environ if who is None or who.is_us else who.environment()
     missing = missing_names(run.get("env_names") or (), environment)

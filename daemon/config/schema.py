@@ -172,6 +172,12 @@ class Checkpoints:
     without one."""
     milestone_every_steps: int = 0
     """Every checkpoint at a multiple of this step number is a milestone; 0: none."""
+    load_milestones: bool = True
+    """Load each milestone once by torch, in the Python of the training, at the lowest priority and
+    with at most half of the free memory."""
+    quarantine: bool = False
+    """Before `resume --exec` starts a run again: give each save that is bad, and newer than the one
+    it begins from, the name `NAME.quarantined`, so that no trainer takes it by itself."""
     interruption_hours: float = 0.0
     """Mean time between two interruptions of a box, in hours; 0: that of the platform, if known."""
 

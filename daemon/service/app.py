@@ -52,6 +52,7 @@ from .handlers import Handlers
 from .judging import Judging
 from .meter import LOOK_S as METER_S
 from .meter import Meter
+from .milestones import MilestoneLoads
 from .own_care import OwnCare
 from .own_report import OwnReport
 from .publishing import Publisher
@@ -211,6 +212,8 @@ class App:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
+        if context.config.checkpoints.load_milestones:
+            context.pump.add(MilestoneLoads(context, self.log_line), lambda seen: None)
         self._attribution.watch_disks()
         self._judging.ready = True
         self._loop.every(1.0, self._tick)

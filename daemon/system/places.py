@@ -27,7 +27,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from . import procfs
+from . import linkless, procfs
 from .ownership import MOST_LINKS, is_ours, name_of, others_may_write
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -61,6 +61,12 @@ def open_file(path: str) -> int:
     of_process = _OF_PROCESS.fullmatch(path)
     if of_process is not None and of_process["fd"]:
         return _open_held(path)
+    fd = _plainly_named(path)
+    if fd >= 0:
+        try:
+            return _reopened(fd)
+        finally:
+            os.close(fd)
     fd, info, parent = _walk(path)
     try:
         _check_kind(info, path)
@@ -115,7 +121,8 @@ def open_to_write(path: str) -> int:
 def check_links(path: str) -> None:
     """Raises :class:`NotTheirs` when ``path`` leads through a link of somebody else to what is not
     theirs: to change or delete it there would be done at their wish. OSError if it is not there."""
-    os.close(_way_to_write(path, make=False))
+    fd = linkless.name(path, linkless.FOLDER)
+    os.close(fd if fd >= 0 else _way_to_write(path, make=False))
 
 
 def _way_to_write(path: str, *, make: bool) -> int:
@@ -203,6 +210,30 @@ def _by_steps(folder: int, parts: list[str], flags: int, name: str) -> int:
 
 
 # ------------------------------------------------------------------------ a whole path
+
+
+def has_no_link(path: str) -> bool:
+    """Whether no part of a whole path, nor what it names, is a link. False also where it is not there, is written
+    with ``..`` or the like, or this kernel cannot tell at once."""
+    if path != os.path.normpath(path) or not path.startswith("/"):
+        return False
+    fd = linkless.name(path, linkless.ANY)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+def _plainly_named(path: str) -> int:
+    """A descriptor that names a regular file, if no link is on the way to it and nobody can have given it a
+    second name to show it to us; else -1."""
+    fd = linkless.name(path, linkless.ANY)
+    if fd < 0:
+        return -1
+    info = os.fstat(fd)
+    if stat.S_ISREG(info.st_mode) and (info.st_nlink < 2 or info.st_mode & stat.S_IROTH):
+        return fd
+    os.close(fd)
+    return -1
 
 
 def _walk(path: str) -> tuple[int, os.stat_result, os.stat_result]:

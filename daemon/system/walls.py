@@ -68,6 +68,12 @@ CHILDREN = {
         "none",
         "reads one checkpoint; it starts no programs either. As another user it has no capability",
     ),
+    "loads": Walls(
+        (*_LOOKS, "KILL", "SETGID", "SETUID"),
+        False,
+        "all",
+        "starts the Python of a run, as the user of that run, to load a milestone with it",
+    ),
     "stacks": Walls(_LOOKS, False, "none", "runs py-spy, which reads the memory of a process"),
     "far": Walls(
         _LOOKS, False, "none", "reads logs and folders, also through /proc/PID of a container"

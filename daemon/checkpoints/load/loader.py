@@ -36,7 +36,7 @@ _WORDS = 2048
 _LONGEST_LINE = 1 << 20
 _SHOWN = 2
 
-Kind = Literal["torch", "safetensors", "slices"]
+Kind = Literal["torch", "safetensors", "slices", "sharded"]
 Progress = Callable[[str, int, int], None]
 """Called with a path, how many of its bytes are loaded, and how many there are."""
 
@@ -83,8 +83,15 @@ class NoLoader(Exception):
 
 def jobs(path: str) -> list[Job]:
     """The files of a checkpoint that torch would load, by path. OSError where it does not exist."""
+    files = _files(path)
+    described = {os.path.dirname(p): n for p, n in files if os.path.basename(p) == ".metadata"}
     found = []
-    for part, shown in _files(path):
+    for folder, shown in sorted(described.items()):
+        inside = [p for p, _ in files if os.path.dirname(p) == folder and p.endswith(".distcp")]
+        found.append(Job(folder, shown, sum(map(os.path.getsize, inside)), "sharded"))
+    for part, shown in files:
+        if part.endswith(".distcp") and os.path.dirname(part) in described:
+            continue
         job = _job(part, shown)
         if job is not None:
             found.append(job)
@@ -139,7 +146,9 @@ _BOOT = (
 """Starts the child: no imports from the working directory; its program is read from stdin."""
 
 
-_PARTS = tuple(f"checkpoints.load.{part}" for part in ("sandbox", "plain_objects", "program"))
+_MODULES = ("sandbox", "plain_objects", "looking", "sharded", "program")
+"""Each after those that it imports."""
+_PARTS = tuple(f"checkpoints.load.{part}" for part in _MODULES)
 
 
 def program() -> str:

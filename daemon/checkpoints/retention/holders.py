@@ -23,6 +23,7 @@ def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, 
     of all these checkpoints. Only root can examine the processes of other users.
     """
     found: dict[str, str] = {}
+    inodes = {inode for _, inode in files}
     processes = Processes()
     me = processes.get(os.getpid())
     # The shell or script that started us may name the checkpoints that we were asked about.
@@ -30,7 +31,7 @@ def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, 
     for process in processes.values():
         if process is me or any(_OUR_READER in word for word in process.argv):
             continue
-        uses = [*_opened(process, files), *_mapped(process, files)]
+        uses = [*_opened(process, files, inodes), *_mapped(process, files)]
         if process.pid not in above:
             uses += _named(process, paths)
         for path, what in uses:
@@ -38,8 +39,9 @@ def holders(files: Mapping[Identity, str], paths: Collection[str]) -> dict[str, 
     return found
 
 
-def _opened(process: Process, files: Mapping[Identity, str]) -> Iterator[tuple[str, str]]:
-    inodes = {inode for _, inode in files}
+def _opened(
+    process: Process, files: Mapping[Identity, str], inodes: Collection[int]
+) -> Iterator[tuple[str, str]]:
     held = [(f.via, f"has {os.path.basename(f.target)} open") for f in process.files if f.regular]
     for via, what in (*held, (process.cwd_via, "has its working directory in it")):
         with contextlib.suppress(OSError):  # it has ended, or belongs to another user

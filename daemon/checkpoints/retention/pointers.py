@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -25,23 +26,45 @@ def pointers(paths: Collection[str]) -> dict[str, str]:
 
     Searched are the folders that hold them and those one above (``latest -> run7/checkpoint-500``).
     """
-    real = {os.path.realpath(path): path for path in paths}
-    homes = {path.rpartition("/")[0] or "/" for path in real}
+    folders = {path.rpartition("/")[0] for path in paths}
+    resolved = {folder: os.path.realpath(folder or "/") for folder in folders}
+    homes = set(resolved.values())
     homes |= {home.rpartition("/")[0] or "/" for home in homes}
+    links, tellers = _listed(homes)
+    real = {_real(path, resolved, links): path for path in paths}
     found: dict[str, str] = {}
-    for home in sorted(homes):
-        with contextlib.suppress(OSError), os.scandir(home) as entries:
-            for _, entry in zip(range(_MOST_NAMES), entries, strict=False):
-                if entry.is_symlink():
-                    target = real.get(os.path.realpath(entry.path))
-                    if target is not None:
-                        found[target] = f"{entry.name} points to it"
-                elif entry.name in _FILES and entry.is_file():
-                    for name in _named(entry.path):
-                        target = real.get(f"{home}/{name}")
-                        if target is not None:
-                            found[target] = f"the file {entry.name} names it"
+    for link in sorted(links):
+        target = real.get(os.path.realpath(link))
+        if target is not None:
+            found[target] = f"{link.rpartition('/')[2]} points to it"
+    for teller in sorted(tellers):
+        home, _, told_by = teller.rpartition("/")
+        for name in _named(teller):
+            target = real.get(f"{home}/{name}")
+            if target is not None:
+                found[target] = f"the file {told_by} names it"
     return _named_best(real) | found
+
+
+def _listed(homes: Collection[str]) -> tuple[set[str], set[str]]:
+    """Paths of the links in these folders, and of the files that name a checkpoint."""
+    links: set[str] = set()
+    tellers: set[str] = set()
+    for home in homes:
+        with contextlib.suppress(OSError), os.scandir(home) as entries:
+            for entry in itertools.islice(entries, _MOST_NAMES):
+                if entry.is_symlink():
+                    links.add(entry.path)
+                elif entry.name in _FILES and entry.is_file():
+                    tellers.add(entry.path)
+    return links, tellers
+
+
+def _real(path: str, folders: Mapping[str, str], links: Collection[str]) -> str:
+    """``path`` with all links resolved; ``folders``: those that hold it, likewise."""
+    home, _, name = path.rpartition("/")
+    real = f"{folders[home].rstrip('/')}/{name}"
+    return os.path.realpath(path) if name in ("", ".", "..") or real in links else real
 
 
 def _named_best(real: Mapping[str, str]) -> dict[str, str]:

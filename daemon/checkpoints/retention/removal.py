@@ -87,18 +87,19 @@ class Around:
         """``roots``: the folders in which the checkpoints were found."""
         self._roots = [os.path.realpath(root) for root in roots]
         table = mounts.readable_table()
-        inside = tuple(f"{root.rstrip('/')}/" for root in self._roots)
-        self._points = [mount.point for mount in table if mount.point.startswith(inside)]
+        self._inside = tuple(f"{root.rstrip('/')}/" for root in self._roots)
+        self._points = [mount.point for mount in table if mount.point.startswith(self._inside)]
         self._mounts = mounts.Mounts(table)
         self._fuse: dict[str, bool] = {}
 
     def check(self, real: str) -> None:
         """Raise :class:`Unsafe` for a path, all links resolved, that lies outside or holds a mount."""
-        if not any(real.startswith(root.rstrip("/") + "/") for root in self._roots):
+        if not real.startswith(self._inside):
             raise Unsafe("it lies outside the checkpoint folder")
         inside = real + "/"
-        if any(root == real or root.startswith(inside) for root in self._roots):
-            raise Unsafe("it is a watched folder itself")
+        for root in self._roots:
+            if root == real or root.startswith(inside):
+                raise Unsafe("it is a watched folder itself")
         for point in self._points:
             if point == real or point.startswith(inside):
                 raise Unsafe(f"{point} is a mount point")
@@ -116,17 +117,11 @@ def footprint(path: str, around: Around) -> Footprint:
 
     With all links resolved, it has to lie in one of the folders of ``around``.
     """
-    try:
-        places.check_links(os.path.dirname(path))
-    except places.NotTheirs as error:
-        raise Unsafe(str(error.strerror)) from None
-    real = os.path.realpath(path)
+    real = path if places.has_no_link(path) else _behind_links(path)
     home, _, base = real.rpartition("/")
-    if stat.S_ISLNK(os.lstat(path).st_mode):
-        raise Unsafe(f"it is a link to {real}")
     around.check(real)
     if os.path.isdir(real):
-        found = list(_inside(home, base, os.lstat(home).st_dev, 0))
+        found = list(_inside(home, base, os.lstat(home or "/").st_dev, 0))
     else:
         found = [_piece(home, name) for name in _family(real)]
     if len(found) > _MOST_FILES:
@@ -136,6 +131,18 @@ def footprint(path: str, around: Around) -> Footprint:
             raise Unsafe(f"{piece.name} is neither a file nor a folder")
         _check_free(home, piece)
     return Footprint(path, home, tuple(sorted(found, key=_turn)))
+
+
+def _behind_links(path: str) -> str:
+    """``path`` with all links resolved. Raises like :func:`footprint`."""
+    try:
+        places.check_links(os.path.dirname(path))
+    except places.NotTheirs as error:
+        raise Unsafe(str(error.strerror)) from None
+    real = os.path.realpath(path)
+    if stat.S_ISLNK(os.lstat(path).st_mode):
+        raise Unsafe(f"it is a link to {real}")
+    return real
 
 
 def reckon(footprints: Iterable[Footprint]) -> tuple[int, int]:
@@ -161,7 +168,7 @@ def remove(before: Footprint, around: Around) -> None:
     the rest of a folder may be left under its temporary name.
     """
     now = footprint(before.path, around)
-    if set(now.pieces) != set(before.pieces):
+    if now.pieces != before.pieces:
         raise Unsafe("it has changed since it was looked at")
     home = os.open(before.home, _NAMED_ONLY)
     try:
@@ -257,15 +264,16 @@ def _inside(home: str, name: str, device: int, depth: int) -> Iterator[Piece]:
 
 def _piece(home: str, name: str) -> Piece:
     seen = os.lstat(f"{home}/{name}")
+    folder = stat.S_ISDIR(seen.st_mode)
     return Piece(
         name,
         seen.st_dev,
         seen.st_ino,
         seen.st_mode,
-        0 if stat.S_ISDIR(seen.st_mode) else seen.st_size,
-        0 if stat.S_ISDIR(seen.st_mode) else seen.st_mtime_ns,
+        0 if folder else seen.st_size,
+        0 if folder else seen.st_mtime_ns,
         seen.st_blocks,
-        1 if stat.S_ISDIR(seen.st_mode) else seen.st_nlink,
+        1 if folder else seen.st_nlink,
     )
 
 

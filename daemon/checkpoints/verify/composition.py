@@ -30,11 +30,16 @@ def roster(path: str) -> list[str]:
     try:
         files = list(_files(path))
         if files:
-            return _told(Counter(_wiped(name) for name in files), "other files")
+            return of_files(files)
         with BoundedFile(path) as peek:
             return list(of_tensors(contents.contents(peek, path).tensors))
     except (OSError, FileTooShort, torch_zip.Malformed, tensors.TooLong, ValueError, MemoryError):
         return []
+
+
+def of_files(files: Iterable[str]) -> list[str]:
+    """The parts of a checkpoint that consists of these files."""
+    return _told(Counter(map(_wiped, files)), "other files")
 
 
 def _files(path: str) -> Iterator[str]:

@@ -26,8 +26,8 @@ def check_folder(
     """Check a checkpoint folder. OSError only where the folder itself cannot be read."""
     if not files:
         return FolderVerdict("incomplete", "a folder without files")
-    around = roster.beside(path)
-    found = [_leftovers(files), _numbering(files), roster.missing(files, around)]
+    around, mine = roster.beside(path), roster.by_pattern(files)
+    found = [_leftovers(files), _numbering(files), roster.missing(mine, around)]
     if kind == "dcp":
         found.append(layouts.distributed(path, files))
     elif kind == "deepspeed":
@@ -50,7 +50,7 @@ def check_folder(
             indexed |= {f"{folder}/{s}" for s in _shards_of(part.path)}
     told = _each(files, indexed, check_file)
     found += [_of_part(name, verdict) for name, verdict in told.items()]
-    found.append(stale.check(files, told, around, check_file))
+    found.append(stale.check(mine, told, around, check_file))
     return worst(found)
 
 

@@ -10,10 +10,12 @@ one are no loss where the first ranks are all there.
 from __future__ import annotations
 
 import bisect
+import contextlib
+import contextvars
 import functools
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..formats import names, recognise
@@ -29,6 +31,8 @@ _STATE = (names.TENSORFLOW, ".bin", ".pkl", ".pickle", ".json", ".npz", ".h5", "
 _MOST_FOLDERS = 20_000
 _BEFORE = 2
 """Saves before this one that are looked at: what only one of two has does not count."""
+_KEPT = 8
+"""Saves of which :func:`together` remembers the files: the one that is checked, and those around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,41 @@ def _shape(name: str) -> str:
     return _NUMBER.sub("#", name)
 
 
+_listed: contextvars.ContextVar[dict[str, Save] | None] = contextvars.ContextVar(
+    "_listed", default=None
+)
+
+
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """While many saves are checked one after the other each is listed once, though it is the neighbour of three
+    others. For a command, which judges all of them as they are now."""
+    token = _listed.set({})
+    try:
+        yield
+    finally:
+        _listed.reset(token)
+
+
+def files_of(path: str) -> list[Part]:
+    """The files of the save that is checked. Raises OSError where its folder cannot be read."""
+    kept = _listed.get()
+    known = kept.get(path) if kept is not None else None
+    return list(known.files if known is not None and known.files else recognise.parts(path))
+
+
 def _save(path: str) -> Save:
+    kept = _listed.get()
+    if kept is None:
+        return _list(path)
+    if path not in kept:
+        while len(kept) >= _KEPT:
+            del kept[next(iter(kept))]
+        kept[path] = _list(path)
+    return kept[path]
+
+
+def _list(path: str) -> Save:
     try:
         files = tuple(recognise.parts(path))
     except OSError:
@@ -109,11 +147,19 @@ def by_pattern(files: Iterable[Part]) -> dict[str, list[Part]]:
     """The files by their names with ``#`` for numbers; without temporary ones."""
     found: dict[str, list[Part]] = {}
     for part in files:
-        if not any(names.is_leftover(piece) for piece in part.name.split("/")):
-            found.setdefault(_shape(part.name), []).append(part)
+        pattern = _pattern(part.name)
+        if pattern:
+            found.setdefault(pattern, []).append(part)
     return found
 
 
+@functools.lru_cache(maxsize=1024)
+def _pattern(name: str) -> str:
+    """Empty for a temporary one. The saves of one trainer have the same few names."""
+    return "" if any(map(names.is_leftover, name.split("/"))) else _shape(name)
+
+
+@functools.lru_cache(maxsize=1024)
 def is_state(base: str) -> bool:
     """Whether a file holds state of the training by its name."""
     if _NOTES.search(base):
@@ -121,11 +167,10 @@ def is_state(base: str) -> bool:
     return bool(names.is_weights(base) or names.COMPANIONS.match(base) or base.endswith(_STATE))
 
 
-def missing(files: Sequence[Part], around: Beside) -> FolderVerdict:
-    """Whether a part is missing, or empty, that the saves before had."""
-    if not around.before or not files:
+def missing(mine: Mapping[str, Sequence[Part]], around: Beside) -> FolderVerdict:
+    """Whether a part is missing, or empty, that the saves before had. ``mine``: :func:`by_pattern` of this one."""
+    if not around.before or not mine:
         return FolderVerdict("ok")
-    mine = by_pattern(files)
     remark = ""
     last, older = around.before[0], around.before[1:]
     for pattern, parts in sorted(last.by_pattern.items()):

@@ -29,6 +29,8 @@ from .reading import FileFingerprint, FileReader
 LEVEL = FINITE
 _KNOWN = ("zip", "legacy", "safetensors", "hdf5")
 """Kinds of files that are understood completely, even if there is no tensor in them."""
+_UNSUMMED = ("legacy", "safetensors")
+"""Those of them without checksums."""
 _HOLDS_TENSORS = (".distcp", ".h5", ".hdf5", ".keras")
 
 
@@ -144,6 +146,11 @@ class Scan:
             from .nonfinite import Numbers  # imports numpy, which files without tensors do not need
 
             numbers = Numbers(tensors)
+        copies = None
+        if tensors and kind in _UNSUMMED:
+            from .copies import Copies  # imports numpy too
+
+            copies = Copies(member.bytes, tensors)
         with FileReader(member.path) as reader:
             if reader.mark != mark:
                 raise _Changed
@@ -153,12 +160,16 @@ class Scan:
                 sums.feed(offset, data)
                 if numbers is not None:
                     numbers.feed(offset, data)
+                if copies is not None:
+                    copies.feed(offset, data)
                 end = offset + len(data)
                 self.done += len(data)
                 yield
             if end != reader.size or reader.changed():
                 raise _Changed
         found.read(member.name, sums, numbers)
+        if copies is not None and (twice := copies.first(member.path)):
+            found.doubtful(member.name, twice)
         if known or _should_hold_tensors(member.name):
             found.reached(member.name, sums, unplaced, known=known and self._finite)
 

@@ -11,6 +11,8 @@ weights of low precision stand still at the end of the decay.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from ..formats import names
 from ..formats.bounded_file import BoundedFile, FileTooShort
 from ..formats.recognise import Part
-from .roster import Beside, Save, by_pattern, is_state
+from .roster import Beside, Save, is_state
 from .verdicts import CheckFile, FileVerdict, FolderVerdict, OwnStep, check_named_file
 
 _MOST = 64
@@ -37,10 +39,12 @@ _LEAST = 64
 
 
 def check(
-    files: Sequence[Part], told: Mapping[str, FileVerdict], around: Beside, check_file: CheckFile
+    mine: Mapping[str, list[Part]],
+    told: Mapping[str, FileVerdict],
+    around: Beside,
+    check_file: CheckFile,
 ) -> FolderVerdict:
-    """``told``: the verdicts on the files that were checked, by name."""
-    mine = by_pattern(files)
+    """``mine``: the files by pattern. ``told``: the verdicts on those that were checked, by name."""
     ranks = _ranks(mine, told)
     if ranks.state != "ok" or len(around.before) < 2:
         return ranks
@@ -50,9 +54,13 @@ def check(
     for pattern, parts in [*state.items()][:_MOST]:
         part = parts[0]
         other = _same(last, part, pattern)
-        if other is None or not part.bytes or not _moved(mine, pattern, last):
-            continue
+        if other is None or not part.bytes or part.base == "trainer_state.json":
+            continue  # that one tells the step of the folder, which is compared with its name
         own_step = told[part.name].own_step if part.name in told else None
+        if own_step is None and not _alike(part, other):
+            continue
+        if not _moved(mine, pattern, last):
+            continue
         if own_step is not None and own_step == _own_step(other, check_file):
             if not _goes_on(part, pattern, around, check_file):
                 continue
@@ -62,7 +70,7 @@ def check(
             remark = remark or f"{said}, unless it is meant to stand still"
         elif own_step is None:
             older = _same(around.before[1], part, pattern)
-            if older is not None and _alike(part, other) and not _alike(other, older):
+            if older is not None and not _alike(other, older):
                 said = f"{part.name} is the same as in {last.name}, and changed before"
                 remark = remark or f"{said}: stale, unless it is meant to stand still"
     return FolderVerdict("ok", remark)
@@ -144,11 +152,35 @@ def _alike(one: Part, other: Part) -> bool:
     """Whether two files are equal, judged by their sizes and by samples over all of them."""
     if one.bytes != other.bytes or one.bytes < _LEAST or os.path.samestat(one.stat, other.stat):
         return False
+    first, second = (one.path, _mark(one)), (other.path, _mark(other))
+    head = _head(*first)
+    return head is not None and head == _head(*second) and _equal(*first, *second)
+
+
+def _mark(part: Part) -> tuple[int, ...]:
+    seen = part.stat
+    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns
+
+
+@functools.lru_cache(maxsize=256)
+def _head(path: str, mark: tuple[int, ...]) -> bytes | None:
+    """What two of the samples say, the first and one from the middle: most files differ there already."""
+    size = mark[2]
     try:
-        with BoundedFile(one.path) as left, BoundedFile(other.path) as right:
-            spots = {one.bytes * n // _SAMPLES for n in range(_SAMPLES)} | {
-                max(0, one.bytes - _SAMPLE)
-            }
+        with BoundedFile(path) as peek:
+            read = peek.read_up_to(0, _SAMPLE) + peek.read_up_to(size // 2, _SAMPLE)
+            return hashlib.blake2b(read, digest_size=16).digest()
+    except (OSError, FileTooShort):
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _equal(one: str, mark: tuple[int, ...], other: str, _other_mark: tuple[int, ...]) -> bool:
+    """Remembered, as the same two are asked about for every other part, and for the save after them too."""
+    size = mark[2]
+    try:
+        with BoundedFile(one) as left, BoundedFile(other) as right:
+            spots = {size * n // _SAMPLES for n in range(_SAMPLES)} | {max(0, size - _SAMPLE)}
             return all(
                 left.read_up_to(s, _SAMPLE) == right.read_up_to(s, _SAMPLE) for s in sorted(spots)
             )

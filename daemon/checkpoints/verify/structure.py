@@ -31,7 +31,7 @@ from ..formats.own_step import own_step_of
 from ..formats.pickle_symbols import Tensor
 from ..formats.readers import pickle_stream
 from ..formats.recognise import UNTOLD, Format, Progress
-from . import composition, folders, unsafe_globals
+from . import composition, folders, roster, unsafe_globals
 from .verdicts import FileVerdict, State, combined_progress
 
 LEVEL = "structure"
@@ -328,7 +328,7 @@ def _check_index(path: str) -> CheckpointVerdict:
 def _check_folder(path: str) -> CheckpointVerdict:
     name = os.path.basename(path.rstrip("/"))
     kind = names.folder_kind(name, *recognise.listing(path))
-    files = list(recognise.parts(path))
+    files = roster.files_of(path)
     total = sum(p.bytes for p in files)
     kind_format = recognise.folder_format(kind, files)
     found = folders.check_folder(path, kind_format, files, check_file)
@@ -343,6 +343,7 @@ def _check_folder(path: str) -> CheckpointVerdict:
         len(files),
         kind_format,
         _joined(path, found.progress),
+        tuple(composition.of_files(p.name for p in files if not names.is_leftover(p.base))) or None,
         learned=found.learned,
     )
 

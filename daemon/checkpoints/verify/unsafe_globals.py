@@ -36,6 +36,13 @@ _MODULES = frozenset(
         ),
         *("pdb", "bdb", "timeit", "profile", "cProfile", "webbrowser", "pip", "ensurepip"),
         *("http", "httplib", "urllib", "urllib2", "requests", "ftplib", "smtplib"),
+        # Further ones of the lists of picklescan, modelscan and fickling (scripts/bench-scanners).
+        *("aiohttp", "imaplib", "nntplib", "poplib", "socketserver", "telnetlib", "xmlrpc"),
+        *("asyncio", "atexit", "pexpect", "site", "sqlite3", "_sqlite3", "syslog", "tempfile"),
+        *("compileall", "distutils", "doctest", "idlelib", "lib2to3", "linecache", "pkgutil"),
+        *("py_compile", "pydoc", "shelve", "unittest", "venv", "zipfile"),
+        *("_aix_support", "_osx_support", "_posixsubprocess", "_pyrepl", "_ctypes", "_imp"),
+        *("_frozen_importlib", "_frozen_importlib_external", "tarfile", "fileinput"),
     }
 )
 _NAMES = frozenset(
@@ -45,7 +52,12 @@ _NAMES = frozenset(
     }
 )
 _BUILTINS = ("builtins", "__builtin__", "__builtins__")
-_LOADERS = ("torch.load", "torch.serialization.load", "torch.jit.load", "numpy.load", "torch.hub.")
+_LOADERS = (
+    *("torch.load", "torch.serialization.load", "torch.jit.load", "numpy.load", "torch.hub."),
+    *("numpy.f2py", "numpy.testing", "torch._inductor.codecache", "torch.utils.bottleneck"),
+    *("torch.utils.collect_env", "torch.utils._config_module", "torch.jit.unsupported_tensor_ops"),
+    *("uuid._get", "types.CodeType"),
+)
 _SHOWN = 3
 
 

@@ -27,6 +27,7 @@ ROOT = os.geteuid() == 0
 LOOKS = {"DAC_READ_SEARCH", "SYS_PTRACE"}
 KEPT: dict[str, tuple[set[str], bool | str, str]] = {
     "verifier": (LOOKS, False, "none"),
+    "loads": (LOOKS | {"KILL", "SETGID", "SETUID"}, False, "all"),
     "stacks": (LOOKS, False, "none"),
     "far": (LOOKS, False, "none"),
     "far-copies": ({"DAC_READ_SEARCH", "DAC_OVERRIDE"}, False, "all"),
