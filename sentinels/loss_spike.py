@@ -69,7 +69,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     told: list[Jump] = []
     for jump in losses.jumps:
-        if view.live and any(_same(jump, other) for other in told):
+        if jump.silent or (view.live and any(_same(jump, other) for other in told)):
             continue
         told.append(jump)
         if not view.live or _matters(jump, losses.count, limits):

@@ -15,7 +15,7 @@ from .series import Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
-from .undone import FOR
+from .undone import FOR, WINDOW
 
 STAGED = 3
 """Reports between the line that announces a new stage and the first one of it (our choice)."""
@@ -45,6 +45,8 @@ LONGER = 2.0
 RESET = 0.6
 """Part of the progress that a jump must undo to be examined as a reset. After a restart that undoes
 so much, ``STILL_UP`` spreads are enough: a median of eight reports has less noise than one."""
+NOTED = 0.1
+"""Part of the progress that the level must have lost for a slow rise to be noted (our choice)."""
 GROWN = 0.15
 """Part of the progress that a slow rise must have undone, by the median of later reports, to be
 confirmed."""
@@ -84,6 +86,8 @@ class Jumps:
             return
         top = max(m.value for m in series.newest)
         lost = (top - base) / _progress(series, base)
+        if not gross and self._goes_on(series, lost):
+            return
         slow = series.slow
         if slow is not None and slow.reports <= SOON:
             series.jump, series.slow = slow, None
@@ -95,8 +99,28 @@ class Jumps:
             series.jump = self._new(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
             series.jump.norms = norms
+            self._hush(series.jump)
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
+
+    def _goes_on(self, series: LossSeries, lost: float) -> bool:
+        """True when this belongs to a jump that has only just come back and was not much smaller: that
+        one is followed again. An excursion is over when the loss has been well for as long as it was
+        not (runs declustering: Leadbetter 1991)."""
+        for jump in reversed(self.all):
+            if jump.metric != series.metric or jump.file != series.file:
+                continue
+            height = max(jump.lost, jump.undone)
+            soon = jump.back is not None and self.count - jump.over_at <= max(SOON, jump.lasted)
+            if jump.slow or jump.reset or not soon or lost > HIGHER * height:
+                return False
+            jump.state, jump.back = "open", None
+            jump.near = jump.high = jump.reports = 0
+            jump.after.clear()
+            series.jump = jump
+            series.anew = []
+            return True
+        return False
 
     def _new(
         self, file: str, series: LossSeries, onset: LoggedValue, base: float, spread: float
@@ -122,9 +146,15 @@ class Jumps:
         return jump
 
     def rise(self, file: str, series: LossSeries, rise: Rise) -> None:
-        """A slow rise was found: follow it, unless something else explains it."""
+        """A slow rise was found: follow it, unless something else explains it, or it is too small."""
+        level = series.undone.level
+        lost = 0.0 if level is None else (level - rise.base) / _progress(series, rise.base)
+        if lost < NOTED or rise.since < WINDOW:
+            return  # it is asked again with the next report, while the sum stays up
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
+            return
+        if self._goes_on(series, lost):
             return
         if series.rates.rose or series.rates.started_over():
             return
@@ -133,6 +163,7 @@ class Jumps:
         slow.slow, slow.top = True, now.value
         slow.planned = series.rates.started_over(rise.since)
         slow.lost = (now.value - rise.base) / _progress(series, rise.base)
+        self._hush(slow)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
     def lost_all(self, file: str, series: LossSeries, best: float) -> None:
@@ -195,6 +226,14 @@ class Jumps:
         jump.undone = (level - jump.base) / _progress(series, jump.base)
         jump.usual = self._usual(jump)
 
+    def _hush(self, jump: Jump) -> None:
+        """A jump like an earlier one that came back is told when it lasts longer than that one did."""
+        jump.silent = self._longest(jump) > 0
+
+    def _longest(self, jump: Jump) -> int:
+        """For how many reports the longest of the earlier jumps like this one was followed; 0 for none."""
+        return max((one.lasted for one in self.all if _higher(one, jump)), default=0)
+
     def _usual(self, jump: Jump) -> bool:
         alike = [one.reports for one in self.all if _alike(one, jump)]
         return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
@@ -207,8 +246,15 @@ class Jumps:
         jump.reports += 1
         limit = jump.base + up * jump.spread
         jump.near = jump.near + 1 if mark.value <= limit else 0
+        if jump.silent:
+            longest = self._longest(jump)
+            if not longest or jump.reports > max(FROM, LONGER * longest):
+                jump.silent, jump.decided = False, mark
         if jump.near >= BACK:
+            if jump.silent:
+                self.all.remove(jump)
             jump.state, jump.back, jump.over_at = "back", mark, self.count
+            jump.lasted += jump.reports
         return limit
 
     def _watch_slow(self, series: LossSeries, jump: Jump, value: float) -> None:
@@ -332,6 +378,16 @@ def _alike(before: Jump, jump: Jump) -> bool:
     same = before.file == jump.file and before.metric == jump.metric
     height = max(before.lost, before.undone)
     return same and before.back is not None and HIGHER * height >= jump.lost
+
+
+def _higher(before: Jump, jump: Jump) -> bool:
+    """True for an earlier jump of this loss that came back and was higher, by the progress and the noise
+    of its time."""
+    same = before.file == jump.file and before.metric == jump.metric
+    if before is jump or before.back is None or not same:
+        return False
+    height = max(before.lost, before.undone)
+    return height >= jump.lost and before.spreads >= jump.spreads
 
 
 def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:

@@ -12,7 +12,7 @@ from ..accumulator import LoggedValue
 from ..observations import Step
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
-from .spikes import OF_LAST, Alarm, SpikeDetector
+from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
 from .undone import Undone
 
@@ -81,6 +81,10 @@ class Jump:
     """The report with which it came back."""
     reports: int = 0
     """Number of reports since it was decided, while it is followed."""
+    silent: bool = False
+    """It is like an earlier one that came back, and has not lasted longer yet: nothing to tell."""
+    lasted: int = 0
+    """Number of reports for which it was followed until it came back."""
     over_at: int = 0
     """Number of losses that the run had reported when it came back."""
     norms: tuple[float, float] | None = None
@@ -91,11 +95,17 @@ class Jump:
     """Consecutive reports, up to the newest, that are out of all proportion themselves."""
     after: list[float] = field(default_factory=list)
     """Values after the jump, for the next median."""
+
+    @property
+    def spreads(self) -> float:
+        """Its height in units of the noise before."""
+        return (self.top - self.base) / max(self.spread, TINY)
+
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
         ("base", "spread", "lost", "top", "undone", "*after"),
-        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual"),
-        *("state", "back", "reports", "over_at", "near", "high"),
+        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "silent"),
+        *("state", "back", "reports", "lasted", "over_at", "near", "high"),
     )
 
 

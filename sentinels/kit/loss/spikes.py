@@ -29,6 +29,8 @@ their median to their 95 % quantile."""
 OUT = 4.0
 """A value is out of the noise at this many spreads above the level. For a ``spike``, ``AT_LEAST``
 of the newest ``OF_LAST`` values must be."""
+MOST = 100.0
+"""Ratio of the two tails that is believed at most."""
 OF_LAST = 3
 AT_LEAST = 2
 FLOOR = 0.01
@@ -71,6 +73,9 @@ STREAK = 3
 and are ``SUSTAINED`` spreads above the level, and the first of them rose so much in one report. If
 earlier jumps have widened the spread, single values do not show."""
 SUSTAINED = 1.5
+SURE = 1.25
+"""Factor by which the upper tail of the deviations must exceed the lower one before the noise counts as
+lopsided: of 96 deviations of a symmetric noise the ratio is that large in one case of ten."""
 CADENCE = 4.0
 """When the logging interval changes by more than this factor, two times in a row, the spread is
 learnt again: means over 500 steps have less noise than single steps."""
@@ -125,6 +130,18 @@ class Window:
         count = len(ordered)
         return ordered[min(count - 1, int(0.95 * count))] - ordered[count // 2]
 
+    @property
+    def lopsided(self) -> float:
+        """How many times as long the upper tail is as the lower one; 1 at least, and while unsure."""
+        ordered = self.ordered
+        count = len(ordered)
+        if 2 * count < self.size:
+            return 1.0
+        middle = ordered[count // 2]
+        below = middle - ordered[int(0.05 * count)]
+        above = ordered[min(count - 1, int(0.95 * count))] - middle
+        return min(above / below, MOST) / SURE if above > SURE * below > 0.0 else 1.0
+
     def restored(self) -> None:
         """Sort the stored values. Raises ValueError when one is not finite."""
         if not all(map(math.isfinite, self.ring)):
@@ -152,9 +169,11 @@ class SpikeDetector:
     _step: float | None = None
     _gap: float | None = None
     _last: float = 0.0
+    _before: float = math.inf
+    """The value before the last, among the first ones."""
     _streak: int = 0
-    _width: float = 0.0
-    """The spread before the streak."""
+    _high: float = 0.0
+    """How far above the level the values of the streak must be, by the noise before it."""
     _changes: int = 0
     _above: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     """How many spreads each of the newest values was above the level."""
@@ -170,7 +189,7 @@ class SpikeDetector:
         "recent": "_recent",
         "held": "_held",
         "numbers": ("_out", "_count", "_quiet", "_changes", "_streak"),
-        "marks": ("_largest", "_width", "_last", "_start", "_best", "_step", "_gap"),
+        "marks": ("_largest", "_high", "_last", "_start", "_best", "_step", "_gap"),
         "above": "_above",
         "usual": "_usual",
         "singles": "_singles",
@@ -244,6 +263,9 @@ class SpikeDetector:
         self._count += 1
         if self._count <= FIRST and not (self._count > KNOWN and self._stands_out(value)):
             self._begin(value)
+            self._out = (self._out << 1) & ((1 << OF_LAST) - 1)
+            if self._out == ALONE:
+                self._learn_outlier()
             return None
         level = self._level.median
         progress = self._progress(level)
@@ -260,15 +282,16 @@ class SpikeDetector:
         self._highest = max(self._highest, abs(value))
         gross = above > 2 * OUT * spread and abs(value) > GROSS * self._largest
         out = gross
+        skew = self._residuals.lopsided if one > 0.5 and self._residuals.ordered else 1.0
         if self._quiet:
             self._quiet -= 1
         elif self._count <= WARM_UP:
             out = gross or self._stands_out(value)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
         else:
-            out = gross or above > OUT * spread or self._relapsed(above, level, progress)
+            out = gross or one > widened(OUT, skew) or self._relapsed(above, level, progress, skew)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
-            self._count_streak(value, above, spread, progress)
+            self._count_streak(value, above, spread * widened(SUSTAINED, skew), progress)
         self._last = value
         if not out:
             self._level.add(value)
@@ -283,12 +306,15 @@ class SpikeDetector:
         else:
             self._hold(value, level)
         enough = self._out.bit_count() >= AT_LEAST or self._streak >= STREAK
-        if (gross and one >= single) or (enough and pair >= limit):
+        if enough and ((gross and one >= single) or pair >= limit):
             since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
         return None
 
     def _begin(self, value: float) -> None:
+        if self._last > YOUNG * max(value, self._before) > 0.0:
+            self._peak = max(self._peak, self._last)  # the noise has such peaks from the beginning
+        self._before, self._last = self._last, value
         self._largest = max(self._largest, abs(value))
         self._level.add(value)
         if len(self._level.ordered) == FIRST:
@@ -310,19 +336,19 @@ class SpikeDetector:
         start = level if self._start is None else self._start
         return start - (level if self._best is None else self._best)
 
-    def _relapsed(self, above: float, level: float, progress: float) -> bool:
+    def _relapsed(self, above: float, level: float, progress: float, skew: float) -> bool:
         recent = self._recent
         if len(recent) < RECENT or above <= LOST * progress or progress <= 0.0:
             return False
-        return above > WORST * max(max(recent), FLOOR * abs(level))
+        return above > widened(WORST, skew) * max(max(recent), FLOOR * abs(level))
 
-    def _count_streak(self, value: float, above: float, spread: float, progress: float) -> None:
+    def _count_streak(self, value: float, above: float, high: float, progress: float) -> None:
         """Count consecutive high values; the first must have risen there in one report."""
         if not self._streak:
-            if value - self._last <= SUSTAINED * spread:
+            if value - self._last <= high:
                 return
-            self._width = spread
-        if above > SUSTAINED * self._width and above > LOST * progress > 0.0:
+            self._high = high
+        if above > self._high and above > LOST * progress > 0.0:
             self._streak += 1
         else:
             self._streak = 0
@@ -359,3 +385,14 @@ class SpikeDetector:
         """Raises ValueError when the stored state has values but no level."""
         if self._count > 0 and not self._level.ordered:
             raise ValueError("is no guard: it has no level")
+
+
+def widened(spreads: float, skew: float) -> float:
+    """A limit for lopsided noise that is as rare as one of ``spreads`` for symmetric noise.
+
+    Noise whose upper tail is ``skew`` times the lower one is symmetric in the logarithm of its distance
+    from some lower end. A limit of so many upper tails there is a geometric sum here.
+    """
+    if skew <= 1.0 + FLOOR:
+        return spreads
+    return (math.pow(skew, spreads) - 1.0) / (skew - 1.0)
