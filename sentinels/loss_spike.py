@@ -69,7 +69,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     told: list[Jump] = []
     for jump in losses.jumps:
-        if jump.silent or (view.live and any(_same(jump, other) for other in told)):
+        if jump.waits or (view.live and any(_same(jump, other) for other in told)):
             continue
         told.append(jump)
         if not view.live or _matters(jump, losses.count, limits):
@@ -160,11 +160,18 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
     came = _became(jump, excused=excused)
+    if jump.driven:
+        summary = (
+            f"{name} no longer falls from {number(jump.base)} while the learning rate climbs: "
+            f"{number(jump.driven)} times its highest before{began}"
+        )
+    else:
+        summary = f"{name} {verb} from {number(jump.base)} to {number(jump.top)}{began}; {came}"
     return Finding(
         trouble="loss_diverged" if diverged else "loss_spike",
         key=f"{jump.metric}:{jump.number}",
         severity=severity,
-        summary=f"{name} {verb} from {number(jump.base)} to {number(jump.top)}{began}; {came}",
+        summary=summary,
         evidence=(Evidence("log", jump.onset.text, jump.onset.at),) if jump.onset.text else (),
         file=jump.file,
         line=jump.onset.line,
@@ -189,7 +196,8 @@ def _of_slow(jump: Jump, limits: Limits) -> Severity:
     """A slow rise is a note until the evaluation loss, or a later look, agrees."""
     if not jump.agreed or jump.state == "back" or _excused(jump, limits):
         return Severity.INFO
-    return Severity.CRITICAL if jump.lost >= limits.large_ratio else Severity.WARNING
+    sure = jump.driven > 0.0 or jump.lost >= limits.large_ratio
+    return Severity.CRITICAL if sure else Severity.WARNING
 
 
 def _became(jump: Jump, *, excused: bool) -> str:

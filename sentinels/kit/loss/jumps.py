@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ..accumulator import LoggedValue
 from ..numbers import median
+from .driven import Driven
 from .series import Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
@@ -81,10 +82,12 @@ class Jumps:
         norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
         """
         jump = series.jump
-        if jump is not None and jump.state != "back":
-            jump.gross = jump.gross or gross
-            return
         top = max(m.value for m in series.newest)
+        if jump is not None and jump.state != "back":
+            if not _further(jump, base, top):
+                jump.gross = jump.gross or gross
+                return
+            series.under = series.under or jump
         lost = (top - base) / _progress(series, base)
         if not gross and self._goes_on(series, lost):
             return
@@ -99,6 +102,7 @@ class Jumps:
             series.jump = self._new(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
             series.jump.norms = norms
+            series.jump.below = series.under is not None
             self._hush(series.jump)
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
@@ -179,6 +183,17 @@ class Jumps:
             slow.lost = (series.newest[-1].value - slow.base) / _progress(series, slow.base)
             slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
 
+    def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
+        """The learning rate climbs higher than ever, and the loss does not fall any more."""
+        now = series.newest[-1]
+        told = self._new(file, series, now, driven.base, driven.noise)
+        told.slow, told.top, told.driven = True, now.value, driven.times
+        told.lost = (now.value - driven.base) / _progress(series, driven.base)
+        if driven.far:
+            told.state, told.agreed = "lasting", True
+        else:
+            told.state, told.over_at = "back", self.count
+
     def to_nowhere(self, series: LossSeries) -> None:
         """The loss is not finite now: drop a jump that has just begun; the two are one trouble."""
         jump = series.jump
@@ -210,7 +225,7 @@ class Jumps:
         high = mark.value >= jump.base + HIGH * (jump.top - jump.base)
         jump.high = jump.high + 1 if high or series.guard.is_gross(mark.value) else 0
         if jump.back is not None:
-            series.jump = None
+            series.jump, series.under = series.under, None
             return
         if jump.reports >= FROM:
             jump.after.append(mark.value)
@@ -227,12 +242,11 @@ class Jumps:
         jump.usual = self._usual(jump)
 
     def _hush(self, jump: Jump) -> None:
-        """A jump like an earlier one that came back is told when it lasts longer than that one did."""
-        jump.silent = self._longest(jump) > 0
-
-    def _longest(self, jump: Jump) -> int:
-        """For how many reports the longest of the earlier jumps like this one was followed; 0 for none."""
-        return max((one.lasted for one in self.all if _higher(one, jump)), default=0)
+        """A jump is told later if it came upon a lasting one, or if higher ones came back before: when it
+        lasts longer than those did."""
+        higher = [one.lasted for one in self.all if _higher(one, jump)]
+        longest = int(max(FROM, LONGER * max(higher))) if higher else 0
+        jump.waits = max(longest, FROM if jump.below else 0)
 
     def _usual(self, jump: Jump) -> bool:
         alike = [one.reports for one in self.all if _alike(one, jump)]
@@ -246,12 +260,12 @@ class Jumps:
         jump.reports += 1
         limit = jump.base + up * jump.spread
         jump.near = jump.near + 1 if mark.value <= limit else 0
-        if jump.silent:
-            longest = self._longest(jump)
-            if not longest or jump.reports > max(FROM, LONGER * longest):
-                jump.silent, jump.decided = False, mark
+        if jump.waits:
+            self._hush(jump)
+            if jump.reports > jump.waits:
+                jump.waits, jump.decided = 0, mark
         if jump.near >= BACK:
-            if jump.silent:
+            if jump.waits:
                 self.all.remove(jump)
             jump.state, jump.back, jump.over_at = "back", mark, self.count
             jump.lasted += jump.reports
@@ -378,6 +392,13 @@ def _alike(before: Jump, jump: Jump) -> bool:
     same = before.file == jump.file and before.metric == jump.metric
     height = max(before.lost, before.undone)
     return same and before.back is not None and HIGHER * height >= jump.lost
+
+
+def _further(jump: Jump, base: float, top: float) -> bool:
+    """True when a jump lasts, its level has become the usual one (``base``), and the loss rises once more by
+    at least as much."""
+    risen = base - jump.base
+    return jump.reports >= TO and risen > STILL_UP * jump.spread and top - base >= risen
 
 
 def _higher(before: Jump, jump: Jump) -> bool:

@@ -279,6 +279,9 @@ class Losses(Accumulator):
         rise = series.drift.push(mark.value)
         if rise is not None:
             self._jumps.rise(file, series, rise)
+        driven = series.driven.push(mark.value, series.rates.beyond)
+        if driven is not None:
+            self._jumps.driven(file, series, driven)
         if series.drift.calm:
             series.rising = None
         elif series.rising is None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from ..accumulator import LoggedValue
 from ..observations import Step
+from .driven import DrivenLoss
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
 from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
@@ -70,6 +71,8 @@ class Jump:
     """Part of the progress that was undone by the newest median of the loss, not a single value."""
     slow: bool = False
     """It is a slow rise, found by the sum of many small deviations."""
+    driven: float = 0.0
+    """The learning rate, as a multiple of its highest before, that drives it; 0 for none."""
     agreed: bool = False
     """A slow rise was confirmed: the evaluation loss rose too, or the rise has grown since."""
     reset: bool = False
@@ -81,8 +84,11 @@ class Jump:
     """The report with which it came back."""
     reports: int = 0
     """Number of reports since it was decided, while it is followed."""
-    silent: bool = False
-    """It is like an earlier one that came back, and has not lasted longer yet: nothing to tell."""
+    waits: int = 0
+    """It is told once it lasts longer than so many reports: it is like an earlier one that came back, or
+    it came upon a lasting one."""
+    below: bool = False
+    """It came upon a lasting jump, which is followed again when this one is over."""
     lasted: int = 0
     """Number of reports for which it was followed until it came back."""
     over_at: int = 0
@@ -103,9 +109,9 @@ class Jump:
 
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
-        ("base", "spread", "lost", "top", "undone", "*after"),
-        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "silent"),
-        *("state", "back", "reports", "lasted", "over_at", "near", "high"),
+        ("base", "spread", "lost", "top", "undone", "driven", "*after"),
+        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "below"),
+        *("state", "back", "reports", "lasted", "waits", "over_at", "near", "high"),
     )
 
 
@@ -203,10 +209,13 @@ class LossSeries:
     guard: SpikeDetector = field(default_factory=SpikeDetector)
     drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
     undone: Undone = field(default_factory=Undone)
+    driven: DrivenLoss = field(default_factory=DrivenLoss)
     path: LossTrajectory = field(default_factory=LossTrajectory)
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     jump: Jump | None = None
     """The jump that is followed."""
+    under: Jump | None = None
+    """The lasting jump upon which it came."""
     slow: Jump | None = None
     """The slow rise that is followed."""
     anew: list[float] = field(default_factory=list)
@@ -248,6 +257,7 @@ class LossSeries:
         {
             **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
             "undone": "undone",
+            "driven": "driven",
             **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
             "numbers": ("count", "largest", "nothing", "leaked"),
             "place": ("step", "epoch", "total"),
@@ -323,10 +333,10 @@ class LossSeries:
         self.exploded.clear()
         self.levels.clear()
         self.reset = self.loaded = None
-        for jump in (self.jump, self.slow):
+        for jump in (self.jump, self.slow, self.under):
             if jump is not None:
                 jump.state = "back"
-        self.jump = self.slow = None
+        self.jump = self.slow = self.under = None
 
 
 def manner(values: Mapping[str, float]) -> Manner:

@@ -76,6 +76,8 @@ SUSTAINED = 1.5
 SURE = 1.25
 """Factor by which the upper tail of the deviations must exceed the lower one before the noise counts as
 lopsided: of 96 deviations of a symmetric noise the ratio is that large in one case of ten."""
+MOST_LOST = 0.6
+"""Part of the progress from which lopsided noise excuses no streak: a reset undoes so much."""
 CADENCE = 4.0
 """When the logging interval changes by more than this factor, two times in a row, the spread is
 learnt again: means over 500 steps have less noise than single steps."""
@@ -291,7 +293,8 @@ class SpikeDetector:
         else:
             out = gross or one > widened(OUT, skew) or self._relapsed(above, level, progress, skew)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
-            self._count_streak(value, above, spread * widened(SUSTAINED, skew), progress)
+            wide = SUSTAINED if above > MOST_LOST * progress > 0.0 else widened(SUSTAINED, skew)
+            self._count_streak(value, above, spread * wide, progress)
         self._last = value
         if not out:
             self._level.add(value)
