@@ -48,7 +48,7 @@ class DrivenLoss:
     """The level at which the climb was noticed; ``None`` while the rate does not climb."""
     _best: float = 0.0
     _up: int = 0
-    """Consecutive reports whose level was above the lowest."""
+    """Consecutive reports at so high a rate whose level was above the lowest."""
     _told: int = 0
     """Stages that have been told of this climb."""
     SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_up", "_told")
@@ -65,8 +65,9 @@ class DrivenLoss:
         if self._first is None:
             self._first = self._best = level
         self._best = min(self._best, level)
-        self._up = self._up + 1 if level > self._best + PART * noise else 0
-        if self._told < 2 and times >= FAR and self._up >= BLOCK:
+        up = times >= FAR and level > self._best + PART * noise
+        self._up = self._up + 1 if up else 0
+        if self._told < 2 and self._up >= BLOCK:
             self._told = 2
             return Driven(times, self._best, noise, far=True)
         if self._told < 1 and times >= HIGHER and level > self._first - noise:

@@ -74,11 +74,12 @@ class Jumps:
         spread: float,
         *,
         gross: bool,
+        record: bool = False,
         norms: tuple[float, float] | None = None,
     ) -> None:
         """A value is above the noise: begin a new jump, unless one is being followed.
 
-        ``base`` and ``spread``: level and noise before it. ``norms``: (newest, usual) gradient
+        ``base`` and ``spread``: level and noise before it. ``record``: a single value far above all. ``norms``: (newest, usual) gradient
         norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
         """
         jump = series.jump
@@ -86,6 +87,8 @@ class Jumps:
         if jump is not None and jump.state != "back":
             if not _further(jump, base, top):
                 jump.gross = jump.gross or gross
+                if gross and jump.waits:
+                    jump.waits, jump.decided = 0, series.newest[-1]
                 return
             series.under = series.under or jump
         lost = (top - base) / _progress(series, base)
@@ -102,7 +105,7 @@ class Jumps:
             series.jump = self._new(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
             series.jump.norms = norms
-            series.jump.below = series.under is not None
+            series.jump.record, series.jump.upon = record, series.under is not None
             self._hush(series.jump)
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
@@ -158,7 +161,7 @@ class Jumps:
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
             return
-        if self._goes_on(series, lost):
+        if self._goes_on(series, 0.0):
             return
         if series.rates.rose or series.rates.started_over():
             return
@@ -168,6 +171,8 @@ class Jumps:
         slow.planned = series.rates.started_over(rise.since)
         slow.lost = (now.value - rise.base) / _progress(series, rise.base)
         self._hush(slow)
+        if lost < RESET:
+            slow.waits = max(slow.waits, TO - 1)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
     def lost_all(self, file: str, series: LossSeries, best: float) -> None:
@@ -246,7 +251,7 @@ class Jumps:
         lasts longer than those did."""
         higher = [one.lasted for one in self.all if _higher(one, jump)]
         longest = int(max(FROM, LONGER * max(higher))) if higher else 0
-        jump.waits = max(longest, FROM if jump.below else 0)
+        jump.waits = max(longest, FROM if jump.upon or jump.record else 0)
 
     def _usual(self, jump: Jump) -> bool:
         alike = [one.reports for one in self.all if _alike(one, jump)]
@@ -261,11 +266,14 @@ class Jumps:
         limit = jump.base + up * jump.spread
         jump.near = jump.near + 1 if mark.value <= limit else 0
         if jump.waits:
-            self._hush(jump)
+            if not jump.slow and not jump.gross:
+                self._hush(jump)  # it may have grown
             if jump.reports > jump.waits:
                 jump.waits, jump.decided = 0, mark
         if jump.near >= BACK:
-            if jump.waits:
+            if jump.record and jump.waits:
+                jump.waits, jump.decided = 0, mark
+            elif jump.waits:
                 self.all.remove(jump)
             jump.state, jump.back, jump.over_at = "back", mark, self.count
             jump.lasted += jump.reports

@@ -261,6 +261,7 @@ class Losses(Accumulator):
                 alarm.level,
                 alarm.spread,
                 gross=alarm.kind == "gross",
+                record=alarm.kind == "record",
                 norms=self._gradients.beside(file),
             )
         if series.jump or series.slow or series.reset:

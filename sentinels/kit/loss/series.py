@@ -87,8 +87,10 @@ class Jump:
     waits: int = 0
     """It is told once it lasts longer than so many reports: it is like an earlier one that came back, or
     it came upon a lasting one."""
-    below: bool = False
-    """It came upon a lasting jump, which is followed again when this one is over."""
+    upon: bool = False
+    """It came upon a lasting jump: it is told only if it lasts a little."""
+    record: bool = False
+    """It came as a single value: it is told when that is over, or lasts a little."""
     lasted: int = 0
     """Number of reports for which it was followed until it came back."""
     over_at: int = 0
@@ -110,7 +112,7 @@ class Jump:
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
         ("base", "spread", "lost", "top", "undone", "driven", "*after"),
-        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "below"),
+        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "upon", "record"),
         *("state", "back", "reports", "lasted", "waits", "over_at", "near", "high"),
     )
 
@@ -277,6 +279,8 @@ class LossSeries:
         ``beyond``: the value is also gross compared with all values before. In reinforcement
         learning that is needed: losses grow with the rewards, so the first values are no measure.
         """
+        if alarm.kind == "record":
+            return self.manner == "adversary"
         if alarm.kind == "gross":
             return beyond or self.manner != "learner"
         return not self.rough

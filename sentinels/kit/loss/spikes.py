@@ -64,6 +64,8 @@ LOST = 0.15
 """A value that undoes this part of the progress is out of the noise too, if it is also ``WORST``
 times the worst of the newest ``RECENT`` deviations: after a steep descent the long window of
 deviations still makes the spread too wide."""
+NOTHING = 1e-3
+"""A fall to this part from one value to the next is not learnt: the higher one was a peak of the noise."""
 RECENT = 24
 WORST = 3.0
 BELOW = 0.5
@@ -76,8 +78,9 @@ SUSTAINED = 1.5
 SURE = 1.25
 """Factor by which the upper tail of the deviations must exceed the lower one before the noise counts as
 lopsided: of 96 deviations of a symmetric noise the ratio is that large in one case of ten."""
-MOST_LOST = 0.6
-"""Part of the progress from which lopsided noise excuses no streak: a reset undoes so much."""
+MOST_LOST, MORE_LOST = 0.6, 1.5
+"""Part of the progress between which lopsided noise excuses no streak: a reset goes back to about the start,
+while a peak of the noise knows no such bound."""
 CADENCE = 4.0
 """When the logging interval changes by more than this factor, two times in a row, the spread is
 learnt again: means over 500 steps have less noise than single steps."""
@@ -88,7 +91,12 @@ FAR = 1e6
 """Spreads that are counted at most."""
 TINY = 1e-12
 
-Kind = Literal["nonfinite", "gross", "spike"]
+RECORD = 4.0
+"""A value is a ``record`` at this many times the spreads of the highest before, in at least ``SPREAD``
+values, and ``RECORD * OUT`` spreads. In tails up to the Pareto one with exponent 3 there is one in 64
+records of that kind, and a run has few records."""
+
+Kind = Literal["nonfinite", "gross", "spike", "record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +145,7 @@ class Window:
         """How many times as long the upper tail is as the lower one; 1 at least, and while unsure."""
         ordered = self.ordered
         count = len(ordered)
-        if 2 * count < self.size:
+        if 3 * count < self.size:
             return 1.0
         middle = ordered[count // 2]
         below = middle - ordered[int(0.05 * count)]
@@ -185,6 +193,8 @@ class SpikeDetector:
     """How high single ones come, in a run that has had gross ones which came back."""
     _highest: float = 0.0
     """The largest size so far."""
+    _tallest: float = 0.0
+    """The largest number of spreads above the level so far."""
     SAVED: ClassVar[Any] = {
         "level": "_level",
         "residuals": "_residuals",
@@ -195,7 +205,7 @@ class SpikeDetector:
         "above": "_above",
         "usual": "_usual",
         "singles": "_singles",
-        "highest": "_highest",
+        "highest": ("_highest", "_tallest"),
     }
 
     @property
@@ -275,6 +285,9 @@ class SpikeDetector:
         above = value - level
         self._above.append(min(above / spread, FAR))
         one, pair = self._above[-1], sorted(self._above)[-2] if len(self._above) == OF_LAST else 0.0
+        record = self._count > SPREAD and one > RECORD * max(OUT, self._tallest)
+        if one > self._tallest and self._count > FIRST + LEVEL:
+            self._tallest = one
         limit, single = self._usual.level, self._singles.level
         if self.known and len(self._above) == OF_LAST:
             self._usual.see(pair, CLUSTER)
@@ -293,7 +306,8 @@ class SpikeDetector:
         else:
             out = gross or one > widened(OUT, skew) or self._relapsed(above, level, progress, skew)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
-            wide = SUSTAINED if above > MOST_LOST * progress > 0.0 else widened(SUSTAINED, skew)
+            back = MOST_LOST < above / progress < MORE_LOST if progress > 0.0 else False
+            wide = SUSTAINED if back else widened(SUSTAINED, skew)
             self._count_streak(value, above, spread * wide, progress)
         self._last = value
         if not out:
@@ -312,12 +326,15 @@ class SpikeDetector:
         if enough and ((gross and one >= single) or pair >= limit):
             since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
-        return None
+        return Alarm("record", level, spread, 0) if record else None
 
     def _begin(self, value: float) -> None:
-        if self._last > YOUNG * max(value, self._before) > 0.0:
+        fell = self._last * NOTHING > abs(value)
+        if fell or self._last > YOUNG * max(value, self._before) > 0.0:
             self._peak = max(self._peak, self._last)  # the noise has such peaks from the beginning
-        self._before, self._last = self._last, value
+        if self._level.ordered:
+            self._before = self._last
+        self._last = value
         self._largest = max(self._largest, abs(value))
         self._level.add(value)
         if len(self._level.ordered) == FIRST:
