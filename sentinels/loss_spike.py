@@ -188,7 +188,10 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
 
 
 def _excused(jump: Jump, limits: Limits) -> bool:
-    """True for a jump that is planned by the schedule or usual in this run, and not too high."""
+    """True for a jump that is planned by the schedule or usual in this run, and not too high; and in
+    adversarial training for all that is not gross."""
+    if jump.rough and not jump.gross:
+        return True
     return (jump.planned or jump.usual) and not (jump.gross or jump.undone >= limits.large_ratio)
 
 
@@ -208,6 +211,8 @@ def _became(jump: Jump, *, excused: bool) -> str:
         return "it begins again"
     if excused:
         why = "the learning rate has started over" if jump.planned else "such jumps came back"
+        if jump.rough:
+            return f"{jump.reports} reports later it is still up"
         return f"{why}, so this one may come back"
     if jump.state == "lasting":
         return "it does not come back"

@@ -301,6 +301,8 @@ class Jumps:
         slow = series.slow
         if slow is not None and series.eval_limit is not None and value > series.eval_limit:
             slow.agreed = True
+            if slow.waits:
+                slow.waits, slow.decided = 0, series.newest[-1]
         series.evals.append(value)
 
     # -- new beginnings ---------------------------------------------------------------------------

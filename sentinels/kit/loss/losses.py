@@ -260,7 +260,7 @@ class Losses(Accumulator):
                 marks[max(-len(marks), -1 - alarm.since)],
                 alarm.level,
                 alarm.spread,
-                gross=alarm.kind == "gross",
+                gross=alarm.kind in ("gross", "lone"),
                 record=alarm.kind == "record",
                 norms=self._gradients.beside(file),
             )

@@ -281,6 +281,8 @@ class LossSeries:
         """
         if alarm.kind == "record":
             return self.manner == "adversary"
+        if alarm.kind == "lone":
+            return self.manner != "learner"
         if alarm.kind == "gross":
             return beyond or self.manner != "learner"
         return not self.rough

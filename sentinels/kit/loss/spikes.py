@@ -96,7 +96,7 @@ RECORD = 4.0
 values, and ``RECORD * OUT`` spreads. In tails up to the Pareto one with exponent 3 there is one in 64
 records of that kind, and a run has few records."""
 
-Kind = Literal["nonfinite", "gross", "spike", "record"]
+Kind = Literal["nonfinite", "gross", "lone", "spike", "record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Window:
         if 3 * count < self.size:
             return 1.0
         middle = ordered[count // 2]
-        below = middle - ordered[int(0.05 * count)]
+        below = max(middle, 0.0) - ordered[int(0.05 * count)]
         above = ordered[min(count - 1, int(0.95 * count))] - middle
         return min(above / below, MOST) / SURE if above > SURE * below > 0.0 else 1.0
 
@@ -285,7 +285,7 @@ class SpikeDetector:
         above = value - level
         self._above.append(min(above / spread, FAR))
         one, pair = self._above[-1], sorted(self._above)[-2] if len(self._above) == OF_LAST else 0.0
-        record = self._count > SPREAD and one > RECORD * max(OUT, self._tallest)
+        far = one > RECORD * max(OUT, self._tallest)
         if one > self._tallest and self._count > FIRST + LEVEL:
             self._tallest = one
         limit, single = self._usual.level, self._singles.level
@@ -326,7 +326,15 @@ class SpikeDetector:
         if enough and ((gross and one >= single) or pair >= limit):
             since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
-        return Alarm("record", level, spread, 0) if record else None
+        if gross and far and self._is_lone(value, skew):
+            return Alarm("lone", level, spread, 0)
+        return Alarm("record", level, spread, 0) if far and self._count > SPREAD else None
+
+    def _is_lone(self, value: float, skew: float) -> bool:
+        """True for a single gross value of a series whose noise has shown nothing like it: its first values
+        are of one size, and its deviations symmetric."""
+        even = self._largest < 2.0 * abs(self._start or 0.0)
+        return even and skew <= 1.0 and abs(value) > 2 * GROSS * max(self._largest, self._peak)
 
     def _begin(self, value: float) -> None:
         fell = self._last * NOTHING > abs(value)
