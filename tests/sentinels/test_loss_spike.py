@@ -214,9 +214,7 @@ def test_one_of_less_than_a_tenth_of_the_progress_is_none(story: Story) -> None:
     assert story.asks("loss_spike") == []
 
 
-@pytest.mark.parametrize(
-    ("evaluated", "severities"), [(2.4, [Severity.WARNING]), (2.05, [])]
-)
+@pytest.mark.parametrize(("evaluated", "severities"), [(2.4, [Severity.WARNING]), (2.05, [])])
 def test_an_evaluation_that_rises_agrees(
     story: Story, evaluated: float, severities: list[Severity]
 ) -> None:

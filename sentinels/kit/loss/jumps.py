@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ..accumulator import LoggedValue
 from ..numbers import median
 from .driven import Driven
+from .likeness import FROM, HIGHER, LONGER, STILL_UP, TO, alike, further, higher, progress_of
 from .series import Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
@@ -21,13 +22,6 @@ from .undone import FOR, WINDOW
 STAGED = 3
 """Reports between the line that announces a new stage and the first one of it (our choice)."""
 
-FROM, TO = 10, 30
-"""The median of the reports 10 to 30 after a jump decides whether it lasts. Measured on real
-curves: a spike that comes back has come back by then."""
-LITTLE = 0.1
-"""Progress below this part of the level is too little to measure a jump by."""
-STILL_UP = 2.0
-"""A loss more than this many spreads above the old level is still up."""
 HIGH = 0.1
 """A report that is up by this part of the height of a jump is still as high, whatever its size (our
 choice): after an explosion the loss stays within a power of ten, after an outlier it is back at once,
@@ -40,9 +34,6 @@ SOON = 12
 """Reports after a slow rise within which a jump is the same trouble."""
 OFTEN = 2
 """When this many similar jumps came back before, a further one is usual for this run."""
-HIGHER = 1.5
-LONGER = 2.0
-"""A usual jump may be this many times as high, and last this many times as long, as those."""
 RESET = 0.6
 """Part of the progress that a jump must undo to be examined as a reset. After a restart that undoes
 so much, ``STILL_UP`` spreads are enough: a median of eight reports has less noise than one."""
@@ -85,13 +76,16 @@ class Jumps:
         jump = series.jump
         top = max(m.value for m in series.newest)
         if jump is not None and jump.state != "back":
-            if not _further(jump, base, top):
+            if gross and jump.rough and not jump.gross:
+                self._drop(jump)
+            elif not further(jump, base, top):
                 jump.gross = jump.gross or gross
                 if gross and jump.waits:
                     jump.waits, jump.decided = 0, series.newest[-1]
                 return
-            series.under = series.under or jump
-        lost = (top - base) / _progress(series, base)
+            else:
+                series.under = series.under or jump
+        lost = (top - base) / progress_of(series, base)
         if not gross and self._goes_on(series, lost):
             return
         slow = series.slow
@@ -109,6 +103,12 @@ class Jumps:
             self._hush(series.jump)
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
+
+    def _drop(self, jump: Jump) -> None:
+        """What follows is judged anew: this jump meant little, by the kind of its loss."""
+        if jump.waits:
+            self.all.remove(jump)
+        jump.state, jump.over_at = "back", self.count
 
     def _goes_on(self, series: LossSeries, lost: float) -> bool:
         """True when this belongs to a jump that has only just come back and was not much smaller: that
@@ -155,7 +155,7 @@ class Jumps:
     def rise(self, file: str, series: LossSeries, rise: Rise) -> None:
         """A slow rise was found: follow it, unless something else explains it, or it is too small."""
         level = series.undone.level
-        lost = 0.0 if level is None else (level - rise.base) / _progress(series, rise.base)
+        lost = 0.0 if level is None else (level - rise.base) / progress_of(series, rise.base)
         if lost < NOTED or rise.since < WINDOW:
             return  # it is asked again with the next report, while the sum stays up
         series.drift.settle()
@@ -169,7 +169,7 @@ class Jumps:
         slow = series.slow = self._new(file, series, series.rising or now, rise.base, rise.noise)
         slow.slow, slow.top = True, now.value
         slow.planned = series.rates.started_over(rise.since)
-        slow.lost = (now.value - rise.base) / _progress(series, rise.base)
+        slow.lost = (now.value - rise.base) / progress_of(series, rise.base)
         self._hush(slow)
         if lost < RESET:
             slow.waits = max(slow.waits, TO - 1)
@@ -185,7 +185,7 @@ class Jumps:
         slow = series.slow
         if slow is not None:
             slow.base = min(slow.base, best)
-            slow.lost = (series.newest[-1].value - slow.base) / _progress(series, slow.base)
+            slow.lost = (series.newest[-1].value - slow.base) / progress_of(series, slow.base)
             slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
 
     def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
@@ -193,7 +193,7 @@ class Jumps:
         now = series.newest[-1]
         told = self._new(file, series, now, driven.base, driven.noise)
         told.slow, told.top, told.driven = True, now.value, driven.times
-        told.lost = (now.value - driven.base) / _progress(series, driven.base)
+        told.lost = (now.value - driven.base) / progress_of(series, driven.base)
         if driven.far:
             told.state, told.agreed = "lasting", True
         else:
@@ -243,19 +243,19 @@ class Jumps:
         jump.after.clear()
         if jump.reports == TO and level > limit:
             jump.state = "lasting"
-        jump.undone = (level - jump.base) / _progress(series, jump.base)
+        jump.undone = (level - jump.base) / progress_of(series, jump.base)
         jump.usual = self._usual(jump)
 
     def _hush(self, jump: Jump) -> None:
         """A jump is told later if it came upon a lasting one, or if higher ones came back before: when it
         lasts longer than those did."""
-        higher = [one.lasted for one in self.all if _higher(one, jump)]
-        longest = int(max(FROM, LONGER * max(higher))) if higher else 0
+        before = [one.lasted for one in self.all if higher(one, jump)]
+        longest = int(max(FROM, LONGER * max(before))) if before else 0
         jump.waits = max(longest, FROM if jump.upon or jump.record else 0)
 
     def _usual(self, jump: Jump) -> bool:
-        alike = [one.reports for one in self.all if _alike(one, jump)]
-        return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
+        similar = [one.reports for one in self.all if alike(one, jump)]
+        return len(similar) >= OFTEN and jump.reports <= LONGER * max(similar)
 
     def _count(self, jump: Jump, mark: LoggedValue, up: float) -> float:
         """Count a report of a jump; returns the value up to which the loss counts as back.
@@ -290,7 +290,7 @@ class Jumps:
             return
         level = median(jump.after[FROM:])
         jump.after.clear()
-        jump.lost = (level - jump.base) / _progress(series, jump.base)
+        jump.lost = (level - jump.base) / progress_of(series, jump.base)
         jump.undone = max(jump.undone, jump.lost)
         jump.usual = self._usual(jump)
         if level > limit and jump.lost >= GROWN and series.guard.progress > OUT * jump.spread:
@@ -334,7 +334,7 @@ class Jumps:
         base, spread = series.expected
         level = median(m.value for m in marks)
         high = level - base
-        gone = high >= RESET * _progress(series, base)
+        gone = high >= RESET * progress_of(series, base)
         if high > (STILL_UP if gone else OUT) * spread:
             limit = base + STILL_UP * spread
             self._reset(series, file, marks[0], mark, (base, level, limit), marks[0].step)
@@ -358,7 +358,7 @@ class Jumps:
             return
         level = median(m.value for m in seen.marks)
         high = level - seen.level
-        if high > STILL_UP * seen.spread and high >= RESET * _progress(series, seen.level):
+        if high > STILL_UP * seen.spread and high >= RESET * progress_of(series, seen.level):
             onset, limit = seen.marks[0], seen.level + STILL_UP * seen.spread
             self._reset(series, file, onset, mark, (seen.level, level, limit), onset.step)
             if series.jump is not None:
@@ -374,7 +374,7 @@ class Jumps:
         resumed_at: float | None,
     ) -> None:
         base, level, limit = levels
-        lost = (level - base) / _progress(series, base)
+        lost = (level - base) / progress_of(series, base)
         reset = Reset(series.metric, file, onset, decided, base, level, lost, resumed_at, limit)
         series.reset = reset
         if len(self.resets) < KEPT:
@@ -397,42 +397,8 @@ class Jumps:
                 owner.reset = reset
 
 
-def _alike(before: Jump, jump: Jump) -> bool:
-    """True for an earlier jump of this loss that came back and was not much smaller."""
-    same = before.file == jump.file and before.metric == jump.metric
-    height = max(before.lost, before.undone)
-    return same and before.back is not None and HIGHER * height >= jump.lost
-
-
-def _further(jump: Jump, base: float, top: float) -> bool:
-    """True when a jump lasts, its level has become the usual one (``base``), and the loss rises once more by
-    at least as much."""
-    risen = base - jump.base
-    return jump.reports >= TO and risen > STILL_UP * jump.spread and top - base >= risen
-
-
-def _higher(before: Jump, jump: Jump) -> bool:
-    """True for an earlier jump of this loss that came back and was higher, by the progress and the noise
-    of its time."""
-    same = before.file == jump.file and before.metric == jump.metric
-    if before is jump or before.back is None or not same:
-        return False
-    height = max(before.lost, before.undone)
-    return height >= jump.lost and before.spreads >= jump.spreads
-
-
 def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:
     reset.reports += 1
     reset.near = reset.near + 1 if mark.value <= reset.limit else 0
     if reset.near >= BACK:
         reset.back, series.reset = mark, None
-
-
-def _progress(series: LossSeries, base: float) -> float:
-    """How far the loss had come down to ``base``. If that is little, as in an excerpt of a log
-    without its beginning, the level itself."""
-    start = series.guard.start
-    progress = 0.0 if start is None else start - base
-    if progress < LITTLE * abs(base):
-        progress = abs(base)
-    return progress if progress > 0.0 else 1.0

@@ -54,7 +54,18 @@ class Rates:
     """Number of rates before the newest rise."""
     _swept: bool = False
     """The newest rise was a range test."""
-    SAVED: ClassVar[Any] = ("_newest", "_rises", "_since", "_highest", "_low", "_top", "_before", "_climbs", "_count", "_began")
+    SAVED: ClassVar[Any] = (
+        "_newest",
+        "_rises",
+        "_since",
+        "_highest",
+        "_low",
+        "_top",
+        "_before",
+        "_climbs",
+        "_count",
+        "_began",
+    )
 
     @property
     def sweeps(self) -> bool:

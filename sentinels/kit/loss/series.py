@@ -112,7 +112,18 @@ class Jump:
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
         ("base", "spread", "lost", "top", "undone", "driven", "*after"),
-        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual", "upon", "record"),
+        (
+            "gross",
+            "rough",
+            "planned",
+            "slow",
+            "agreed",
+            "reset",
+            "rated",
+            "usual",
+            "upon",
+            "record",
+        ),
         *("state", "back", "reports", "lasted", "waits", "over_at", "near", "high"),
     )
 
