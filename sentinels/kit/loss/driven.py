@@ -53,6 +53,10 @@ class DrivenLoss:
     """Stages that have been told of this climb."""
     SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_up", "_told")
 
+    def restart(self) -> None:
+        """What comes is not comparable to what was before."""
+        self._newest.clear()
+
     def push(self, value: float, times: float) -> Driven | None:
         """Take in a finite value; ``times``: the rate as a multiple of the highest before its climb, 0
         while it does not climb. Returns each of the two stages once."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from ..accumulator import LoggedValue
 from ..numbers import median
 from .driven import Driven
 from .likeness import FROM, HIGHER, LONGER, STILL_UP, TO, alike, further, higher, progress_of
-from .series import Jump, LossSeries, Reset
+from .series import BACK, Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
@@ -26,8 +25,6 @@ HIGH = 0.1
 """A report that is up by this part of the height of a jump is still as high, whatever its size (our
 choice): after an explosion the loss stays within a power of ten, after an outlier it is back at once,
 though often a little above the old level for some reports."""
-BACK = 3
-"""Consecutive reports near the old level after which the loss has come back."""
 KEPT = 16
 """Jumps kept of a run; a further one replaces the last."""
 SOON = 12
@@ -70,8 +67,8 @@ class Jumps:
     ) -> None:
         """A value is above the noise: begin a new jump, unless one is being followed.
 
-        ``base`` and ``spread``: level and noise before it. ``record``: a single value far above all. ``norms``: (newest, usual) gradient
-        norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
+        ``base`` and ``spread``: level and noise before it. ``record``: a single value far above all.
+        ``norms``: (newest, usual) gradient norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
         """
         jump = series.jump
         top = max(m.value for m in series.newest)
@@ -95,6 +92,9 @@ class Jumps:
             slow.base, slow.spread, slow.norms, slow.reports = base, spread, norms, 0
             slow.planned = series.rates.started_over()
             slow.after.clear()
+            if slow.waits:
+                slow.decided = series.newest[-1]
+                self._hush(slow)
         else:
             series.jump = self._new(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
@@ -106,9 +106,13 @@ class Jumps:
 
     def _drop(self, jump: Jump) -> None:
         """What follows is judged anew: this jump meant little, by the kind of its loss."""
-        if jump.waits:
-            self.all.remove(jump)
+        self._forget(jump)
         jump.state, jump.over_at = "back", self.count
+
+    def _forget(self, jump: Jump) -> None:
+        """Drop a jump that was never told."""
+        if jump.waits and jump in self.all:
+            self.all.remove(jump)
 
     def _goes_on(self, series: LossSeries, lost: float) -> bool:
         """True when this belongs to a jump that has only just come back and was not much smaller: that
@@ -195,9 +199,16 @@ class Jumps:
         told.slow, told.top, told.driven = True, now.value, driven.times
         told.lost = (now.value - driven.base) / progress_of(series, driven.base)
         if driven.far:
-            told.state, told.agreed = "lasting", True
+            told.state, told.agreed, series.pushed = "lasting", True, told
         else:
             told.state, told.over_at = "back", self.count
+
+    def driven_no_more(self, series: LossSeries, mark: LoggedValue) -> None:
+        """The learning rate has stopped climbing: it is over when the loss is low again."""
+        if series.pushed is not None:
+            self._count(series.pushed, mark, STILL_UP / 2)
+            if series.pushed.back is not None:
+                series.pushed = None
 
     def to_nowhere(self, series: LossSeries) -> None:
         """The loss is not finite now: drop a jump that has just begun; the two are one trouble."""
@@ -214,8 +225,9 @@ class Jumps:
             self._watch(series, series.jump, mark)
         if series.slow is not None and mark is not series.slow.decided:
             self._watch_slow(series, series.slow, mark.value)
-        if series.reset is not None and mark is not series.reset.decided:
-            _watch_reset(series, series.reset, mark)
+        reset = series.reset
+        if reset is not None and mark is not reset.decided and reset.is_over(mark):
+            series.reset = None
 
     def _watch(self, series: LossSeries, jump: Jump, mark: LoggedValue) -> None:
         if mark.value > jump.top:
@@ -273,8 +285,7 @@ class Jumps:
         if jump.near >= BACK:
             if jump.record and jump.waits:
                 jump.waits, jump.decided = 0, mark
-            elif jump.waits:
-                self.all.remove(jump)
+            self._forget(jump)
             jump.state, jump.back, jump.over_at = "back", mark, self.count
             jump.lasted += jump.reports
         return limit
@@ -379,26 +390,3 @@ class Jumps:
         series.reset = reset
         if len(self.resets) < KEPT:
             self.resets.append(reset)
-
-    # -- keeping -----------------------------------------------------------------------------------
-
-    def follow_open(self, series: Mapping[tuple[str, str], LossSeries]) -> None:
-        """After a restart of the daemon: give open jumps and resets back to their series."""
-        for jump in self.all:
-            owner = series.get((jump.file, jump.metric))
-            if owner is not None and jump.state != "back":
-                if jump.slow:
-                    owner.slow = jump
-                else:
-                    owner.jump = jump
-        for reset in self.resets:
-            owner = series.get((reset.file, reset.metric))
-            if owner is not None and reset.back is None:
-                owner.reset = reset
-
-
-def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:
-    reset.reports += 1
-    reset.near = reset.near + 1 if mark.value <= reset.limit else 0
-    if reset.near >= BACK:
-        reset.back, series.reset = mark, None

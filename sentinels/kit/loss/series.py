@@ -32,6 +32,8 @@ ENOUGH_LEVELS = 8
 STOOD = 0.7
 """Part of the oldest kept level that the loss must still have had when the sudden fall began. A
 model that memorises its few samples has lost more than that over as many reports."""
+BACK = 3
+"""Consecutive reports near the old level after which the loss has come back."""
 NEARLY = 0.9
 """Part of its announced total from which a step counter has ended normally when it begins again."""
 
@@ -166,6 +168,15 @@ class Reset:
     near: int = 0
     reports: int = 0
     back: LoggedValue | None = None
+
+    def is_over(self, mark: LoggedValue) -> bool:
+        """Take in the next report; True once the loss has been back for :data:`BACK` of them."""
+        self.reports += 1
+        self.near = self.near + 1 if mark.value <= self.limit else 0
+        if self.near >= BACK:
+            self.back = mark
+        return self.back is not None
+
     SAVED: ClassVar[Any] = (
         *("metric", "file", "onset", "decided"),
         ("base", "level", "lost", "limit", "resumed_at"),
@@ -231,6 +242,8 @@ class LossSeries:
     """The lasting jump upon which it came."""
     slow: Jump | None = None
     """The slow rise that is followed."""
+    pushed: Jump | None = None
+    """The climb of the learning rate that was told."""
     anew: list[float] = field(default_factory=list)
     """The first values of the jump, to be compared with the beginning of the run."""
     rising: LoggedValue | None = None
@@ -347,13 +360,14 @@ class LossSeries:
         self.guard.restart()
         self.drift.restart()
         self.undone.restart()
+        self.driven.restart()
         self.exploded.clear()
         self.levels.clear()
         self.reset = self.loaded = None
-        for jump in (self.jump, self.slow, self.under):
+        for jump in (self.jump, self.slow, self.under, self.pushed):
             if jump is not None:
                 jump.state = "back"
-        self.jump = self.slow = self.under = None
+        self.jump = self.slow = self.under = self.pushed = None
 
 
 def manner(values: Mapping[str, float]) -> Manner:
