@@ -53,6 +53,11 @@ class DrivenLoss:
     """Stages that have been told of this climb."""
     SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_up", "_told")
 
+    @property
+    def level(self) -> float:
+        """The median of the newest values, of which there must be some."""
+        return median(self._newest)
+
     def restart(self) -> None:
         """What comes is not comparable to what was before."""
         self._newest.clear()

@@ -205,9 +205,11 @@ class Jumps:
 
     def driven_no_more(self, series: LossSeries, mark: LoggedValue) -> None:
         """The learning rate has stopped climbing: it is over when the loss is low again."""
-        if series.pushed is not None:
-            self._count(series.pushed, mark, STILL_UP / 2)
-            if series.pushed.back is not None:
+        pushed = series.pushed
+        if pushed is not None:
+            pushed.reports += 1
+            if series.driven.level <= pushed.base:
+                pushed.state, pushed.back, pushed.over_at = "back", mark, self.count
                 series.pushed = None
 
     def to_nowhere(self, series: LossSeries) -> None:
