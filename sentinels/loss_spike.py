@@ -2,8 +2,12 @@
 
 Decides: Compares the loss with the run's own level and spread (the width of its noise). A jump that
     lasts thirty reports is critical, and so is one out of all proportion that lasts two; a jump
-    that comes back is not. A slow rise is found by the sum of small deviations. It is a note until
-    the evaluation loss rises too, or a check over thirty reports finds a part of the progress lost.
+    that comes back is not. Noise whose upper tail is longer than its lower one gets wider limits. A
+    slow rise is found by the sum of small deviations, and told when the evaluation loss rises too, or
+    when a check over thirty reports finds a tenth of the progress lost. A jump lower than an earlier
+    one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
+    If the learning rate climbs, report after report, above all that the run had before, and the loss
+    has stopped falling, that is a note; at eight times the highest rate before it is critical.
     Two kinds of jump are notes unless half of the progress stays lost: one after the learning-rate
     schedule started again at no higher rate, and one that is like two earlier jumps that came back.
     So is one in a range test of the learning rate (it grows by a constant factor), for thirty reports.
