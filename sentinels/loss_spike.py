@@ -3,8 +3,8 @@
 Decides: Compares the loss with the run's own level and spread (the width of its noise). A jump that
     lasts thirty reports is critical, and so is one out of all proportion that lasts two; a jump
     that comes back is not. Noise whose upper tail is longer than its lower one gets wider limits. A
-    slow rise is found by the sum of small deviations, and told when the evaluation loss rises too, or
-    when a check over thirty reports finds a tenth of the progress lost. A jump lower than an earlier
+    slow rise of a tenth of the progress is found by the sum of small deviations, and told when the
+    evaluation loss rises too, or when it lasts thirty reports. A jump lower than an earlier
     one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
     If the learning rate climbs, report after report, above all that the run had before, and the loss
     has stopped falling, that is a note; at eight times the highest rate before it is critical.
