@@ -2,8 +2,12 @@
 
 Decides: Compares the loss with the run's own level and spread (the width of its noise). A jump that
     lasts thirty reports is critical, and so is one out of all proportion that lasts two; a jump
-    that comes back is not. A slow rise is found by the sum of small deviations. It is a note until
-    the evaluation loss rises too, or a check over thirty reports finds a part of the progress lost.
+    that comes back is not. Noise whose upper tail is longer than its lower one gets wider limits. A
+    slow rise of a tenth of the progress is found by the sum of small deviations, and told when the
+    evaluation loss rises too, or when it lasts thirty reports. A jump lower than an earlier
+    one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
+    If the learning rate climbs, report after report, above all that the run had before, and the loss
+    has stopped falling, that is a note; at eight times the highest rate before it is critical.
     Two kinds of jump are notes unless half of the progress stays lost: one after the learning-rate
     schedule started again at no higher rate, and one that is like two earlier jumps that came back.
     So is one in a range test of the learning rate (it grows by a constant factor), for thirty reports.
@@ -69,7 +73,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     told: list[Jump] = []
     for jump in losses.jumps:
-        if view.live and any(_same(jump, other) for other in told):
+        if jump.waits or (view.live and any(_same(jump, other) for other in told)):
             continue
         told.append(jump)
         if not view.live or _matters(jump, losses.count, limits):
@@ -160,11 +164,18 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
     came = _became(jump, excused=excused)
+    if jump.driven:
+        summary = (
+            f"{name} no longer falls from {number(jump.base)} while the learning rate climbs: "
+            f"{number(jump.driven)} times its highest before{began}"
+        )
+    else:
+        summary = f"{name} {verb} from {number(jump.base)} to {number(jump.top)}{began}; {came}"
     return Finding(
         trouble="loss_diverged" if diverged else "loss_spike",
         key=f"{jump.metric}:{jump.number}",
         severity=severity,
-        summary=f"{name} {verb} from {number(jump.base)} to {number(jump.top)}{began}; {came}",
+        summary=summary,
         evidence=(Evidence("log", jump.onset.text, jump.onset.at),) if jump.onset.text else (),
         file=jump.file,
         line=jump.onset.line,
@@ -181,7 +192,10 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
 
 
 def _excused(jump: Jump, limits: Limits) -> bool:
-    """True for a jump that is planned by the schedule or usual in this run, and not too high."""
+    """True for a jump that is planned by the schedule or usual in this run, and not too high; and in
+    adversarial training for all that is not gross."""
+    if jump.rough and not jump.gross:
+        return True
     return (jump.planned or jump.usual) and not (jump.gross or jump.undone >= limits.large_ratio)
 
 
@@ -189,7 +203,8 @@ def _of_slow(jump: Jump, limits: Limits) -> Severity:
     """A slow rise is a note until the evaluation loss, or a later look, agrees."""
     if not jump.agreed or jump.state == "back" or _excused(jump, limits):
         return Severity.INFO
-    return Severity.CRITICAL if jump.lost >= limits.large_ratio else Severity.WARNING
+    sure = jump.driven > 0.0 or jump.lost >= limits.large_ratio
+    return Severity.CRITICAL if sure else Severity.WARNING
 
 
 def _became(jump: Jump, *, excused: bool) -> str:
@@ -200,6 +215,8 @@ def _became(jump: Jump, *, excused: bool) -> str:
         return "it begins again"
     if excused:
         why = "the learning rate has started over" if jump.planned else "such jumps came back"
+        if jump.rough:
+            return f"{jump.reports} reports later it is still up"
         return f"{why}, so this one may come back"
     if jump.state == "lasting":
         return "it does not come back"

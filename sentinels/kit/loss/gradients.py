@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..accumulator import LoggedValue
 from ..observations import Step
-from .spikes import LEVEL, Window
+from .spikes import LEVEL
+from .window import Window
 
 LARGE = 100.0
 """A norm is extreme above this many times the median of the newest norms, if it is also more than

@@ -5,46 +5,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..accumulator import LoggedValue
 from ..numbers import median
-from .series import Jump, LossSeries, Reset
+from .driven import Driven
+from .likeness import FROM, HIGHER, LONGER, STILL_UP, TO, alike, further, higher, progress_of
+from .series import BACK, Jump, LossSeries, Reset
 from .slow_rise import Rise
 from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
-from .undone import FOR
+from .undone import FOR, WINDOW
 
 STAGED = 3
 """Reports between the line that announces a new stage and the first one of it (our choice)."""
 
-FROM, TO = 10, 30
-"""The median of the reports 10 to 30 after a jump decides whether it lasts. Measured on real
-curves: a spike that comes back has come back by then."""
-LITTLE = 0.1
-"""Progress below this part of the level is too little to measure a jump by."""
-STILL_UP = 2.0
-"""A loss more than this many spreads above the old level is still up."""
 HIGH = 0.1
 """A report that is up by this part of the height of a jump is still as high, whatever its size (our
 choice): after an explosion the loss stays within a power of ten, after an outlier it is back at once,
 though often a little above the old level for some reports."""
-BACK = 3
-"""Consecutive reports near the old level after which the loss has come back."""
 KEPT = 16
 """Jumps kept of a run; a further one replaces the last."""
 SOON = 12
 """Reports after a slow rise within which a jump is the same trouble."""
 OFTEN = 2
 """When this many similar jumps came back before, a further one is usual for this run."""
-HIGHER = 1.5
-LONGER = 2.0
-"""A usual jump may be this many times as high, and last this many times as long, as those."""
 RESET = 0.6
 """Part of the progress that a jump must undo to be examined as a reset. After a restart that undoes
 so much, ``STILL_UP`` spreads are enough: a median of eight reports has less noise than one."""
+NOTED = 0.1
+"""Part of the progress that the level must have lost for a slow rise to be noted (our choice)."""
 GROWN = 0.15
 """Part of the progress that a slow rise must have undone, by the median of later reports, to be
 confirmed."""
@@ -71,19 +62,29 @@ class Jumps:
         spread: float,
         *,
         gross: bool,
+        record: bool = False,
         norms: tuple[float, float] | None = None,
     ) -> None:
         """A value is above the noise: begin a new jump, unless one is being followed.
 
-        ``base`` and ``spread``: level and noise before it. ``norms``: (newest, usual) gradient
-        norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
+        ``base`` and ``spread``: level and noise before it. ``record``: a single value far above all.
+        ``norms``: (newest, usual) gradient norm. A slow rise that began at most :data:`SOON` reports ago becomes this jump.
         """
         jump = series.jump
-        if jump is not None and jump.state != "back":
-            jump.gross = jump.gross or gross
-            return
         top = max(m.value for m in series.newest)
-        lost = (top - base) / _progress(series, base)
+        if jump is not None and jump.state != "back":
+            if gross and jump.rough and not jump.gross:
+                self._drop(jump)
+            elif not further(jump, base, top):
+                jump.gross = jump.gross or gross
+                if gross and jump.waits:
+                    jump.waits, jump.decided = 0, series.newest[-1]
+                return
+            else:
+                series.under = series.under or jump
+        lost = (top - base) / progress_of(series, base)
+        if not gross and self._goes_on(series, lost):
+            return
         slow = series.slow
         if slow is not None and slow.reports <= SOON:
             series.jump, series.slow = slow, None
@@ -91,12 +92,46 @@ class Jumps:
             slow.base, slow.spread, slow.norms, slow.reports = base, spread, norms, 0
             slow.planned = series.rates.started_over()
             slow.after.clear()
+            if slow.waits:
+                slow.decided = series.newest[-1]
+                self._hush(slow)
         else:
             series.jump = self._new(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
             series.jump.norms = norms
+            series.jump.record, series.jump.upon = record, series.under is not None
+            self._hush(series.jump)
         marks = list(series.newest)
         series.anew = [m.value for m in marks[marks.index(onset) :]] if onset in marks else []
+
+    def _drop(self, jump: Jump) -> None:
+        """What follows is judged anew: this jump meant little, by the kind of its loss."""
+        self._forget(jump)
+        jump.state, jump.over_at = "back", self.count
+
+    def _forget(self, jump: Jump) -> None:
+        """Drop a jump that was never told."""
+        if jump.waits and jump in self.all:
+            self.all.remove(jump)
+
+    def _goes_on(self, series: LossSeries, lost: float) -> bool:
+        """True when this belongs to a jump that has only just come back and was not much smaller: that
+        one is followed again. An excursion is over when the loss has been well for as long as it was
+        not (runs declustering: Leadbetter 1991)."""
+        for jump in reversed(self.all):
+            if jump.metric != series.metric or jump.file != series.file:
+                continue
+            height = max(jump.lost, jump.undone)
+            soon = jump.back is not None and self.count - jump.over_at <= max(SOON, jump.lasted)
+            if jump.slow or jump.reset or not soon or lost > HIGHER * height:
+                return False
+            jump.state, jump.back = "open", None
+            jump.near = jump.high = jump.reports = 0
+            jump.after.clear()
+            series.jump = jump
+            series.anew = []
+            return True
+        return False
 
     def _new(
         self, file: str, series: LossSeries, onset: LoggedValue, base: float, spread: float
@@ -122,9 +157,15 @@ class Jumps:
         return jump
 
     def rise(self, file: str, series: LossSeries, rise: Rise) -> None:
-        """A slow rise was found: follow it, unless something else explains it."""
+        """A slow rise was found: follow it, unless something else explains it, or it is too small."""
+        level = series.undone.level
+        lost = 0.0 if level is None else (level - rise.base) / progress_of(series, rise.base)
+        if lost < NOTED or rise.since < WINDOW:
+            return  # it is asked again with the next report, while the sum stays up
         series.drift.settle()
         if series.jump or series.slow or series.reset or series.resumed is not None:
+            return
+        if self._goes_on(series, 0.0):
             return
         if series.rates.rose or series.rates.started_over():
             return
@@ -132,7 +173,10 @@ class Jumps:
         slow = series.slow = self._new(file, series, series.rising or now, rise.base, rise.noise)
         slow.slow, slow.top = True, now.value
         slow.planned = series.rates.started_over(rise.since)
-        slow.lost = (now.value - rise.base) / _progress(series, rise.base)
+        slow.lost = (now.value - rise.base) / progress_of(series, rise.base)
+        self._hush(slow)
+        if lost < RESET:
+            slow.waits = max(slow.waits, TO - 1)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
     def lost_all(self, file: str, series: LossSeries, best: float) -> None:
@@ -145,8 +189,28 @@ class Jumps:
         slow = series.slow
         if slow is not None:
             slow.base = min(slow.base, best)
-            slow.lost = (series.newest[-1].value - slow.base) / _progress(series, slow.base)
+            slow.lost = (series.newest[-1].value - slow.base) / progress_of(series, slow.base)
             slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
+
+    def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
+        """The learning rate climbs higher than ever, and the loss does not fall any more."""
+        now = series.newest[-1]
+        told = self._new(file, series, now, driven.base, driven.noise)
+        told.slow, told.top, told.driven = True, now.value, driven.times
+        told.lost = (now.value - driven.base) / progress_of(series, driven.base)
+        if driven.far:
+            told.state, told.agreed, series.pushed = "lasting", True, told
+        else:
+            told.state, told.over_at = "back", self.count
+
+    def driven_no_more(self, series: LossSeries, mark: LoggedValue) -> None:
+        """The learning rate has stopped climbing: it is over when the loss is low again."""
+        pushed = series.pushed
+        if pushed is not None:
+            pushed.reports += 1
+            if series.driven.level <= pushed.base:
+                pushed.state, pushed.back, pushed.over_at = "back", mark, self.count
+                series.pushed = None
 
     def to_nowhere(self, series: LossSeries) -> None:
         """The loss is not finite now: drop a jump that has just begun; the two are one trouble."""
@@ -163,8 +227,9 @@ class Jumps:
             self._watch(series, series.jump, mark)
         if series.slow is not None and mark is not series.slow.decided:
             self._watch_slow(series, series.slow, mark.value)
-        if series.reset is not None and mark is not series.reset.decided:
-            _watch_reset(series, series.reset, mark)
+        reset = series.reset
+        if reset is not None and mark is not reset.decided and reset.is_over(mark):
+            series.reset = None
 
     def _watch(self, series: LossSeries, jump: Jump, mark: LoggedValue) -> None:
         if mark.value > jump.top:
@@ -179,7 +244,7 @@ class Jumps:
         high = mark.value >= jump.base + HIGH * (jump.top - jump.base)
         jump.high = jump.high + 1 if high or series.guard.is_gross(mark.value) else 0
         if jump.back is not None:
-            series.jump = None
+            series.jump, series.under = series.under, None
             return
         if jump.reports >= FROM:
             jump.after.append(mark.value)
@@ -192,12 +257,19 @@ class Jumps:
         jump.after.clear()
         if jump.reports == TO and level > limit:
             jump.state = "lasting"
-        jump.undone = (level - jump.base) / _progress(series, jump.base)
+        jump.undone = (level - jump.base) / progress_of(series, jump.base)
         jump.usual = self._usual(jump)
 
+    def _hush(self, jump: Jump) -> None:
+        """A jump is told later if it came upon a lasting one, or if higher ones came back before: when it
+        lasts longer than those did."""
+        before = [one.lasted for one in self.all if higher(one, jump)]
+        longest = int(max(FROM, LONGER * max(before))) if before else 0
+        jump.waits = max(longest, FROM if jump.upon or jump.record else 0)
+
     def _usual(self, jump: Jump) -> bool:
-        alike = [one.reports for one in self.all if _alike(one, jump)]
-        return len(alike) >= OFTEN and jump.reports <= LONGER * max(alike)
+        similar = [one.reports for one in self.all if alike(one, jump)]
+        return len(similar) >= OFTEN and jump.reports <= LONGER * max(similar)
 
     def _count(self, jump: Jump, mark: LoggedValue, up: float) -> float:
         """Count a report of a jump; returns the value up to which the loss counts as back.
@@ -207,8 +279,17 @@ class Jumps:
         jump.reports += 1
         limit = jump.base + up * jump.spread
         jump.near = jump.near + 1 if mark.value <= limit else 0
+        if jump.waits:
+            if not jump.slow and not jump.gross:
+                self._hush(jump)  # it may have grown
+            if jump.reports > jump.waits:
+                jump.waits, jump.decided = 0, mark
         if jump.near >= BACK:
+            if jump.record and jump.waits:
+                jump.waits, jump.decided = 0, mark
+            self._forget(jump)
             jump.state, jump.back, jump.over_at = "back", mark, self.count
+            jump.lasted += jump.reports
         return limit
 
     def _watch_slow(self, series: LossSeries, jump: Jump, value: float) -> None:
@@ -222,7 +303,7 @@ class Jumps:
             return
         level = median(jump.after[FROM:])
         jump.after.clear()
-        jump.lost = (level - jump.base) / _progress(series, jump.base)
+        jump.lost = (level - jump.base) / progress_of(series, jump.base)
         jump.undone = max(jump.undone, jump.lost)
         jump.usual = self._usual(jump)
         if level > limit and jump.lost >= GROWN and series.guard.progress > OUT * jump.spread:
@@ -233,6 +314,8 @@ class Jumps:
         slow = series.slow
         if slow is not None and series.eval_limit is not None and value > series.eval_limit:
             slow.agreed = True
+            if slow.waits:
+                slow.waits, slow.decided = 0, series.newest[-1]
         series.evals.append(value)
 
     # -- new beginnings ---------------------------------------------------------------------------
@@ -264,7 +347,7 @@ class Jumps:
         base, spread = series.expected
         level = median(m.value for m in marks)
         high = level - base
-        gone = high >= RESET * _progress(series, base)
+        gone = high >= RESET * progress_of(series, base)
         if high > (STILL_UP if gone else OUT) * spread:
             limit = base + STILL_UP * spread
             self._reset(series, file, marks[0], mark, (base, level, limit), marks[0].step)
@@ -288,7 +371,7 @@ class Jumps:
             return
         level = median(m.value for m in seen.marks)
         high = level - seen.level
-        if high > STILL_UP * seen.spread and high >= RESET * _progress(series, seen.level):
+        if high > STILL_UP * seen.spread and high >= RESET * progress_of(series, seen.level):
             onset, limit = seen.marks[0], seen.level + STILL_UP * seen.spread
             self._reset(series, file, onset, mark, (seen.level, level, limit), onset.step)
             if series.jump is not None:
@@ -304,48 +387,8 @@ class Jumps:
         resumed_at: float | None,
     ) -> None:
         base, level, limit = levels
-        lost = (level - base) / _progress(series, base)
+        lost = (level - base) / progress_of(series, base)
         reset = Reset(series.metric, file, onset, decided, base, level, lost, resumed_at, limit)
         series.reset = reset
         if len(self.resets) < KEPT:
             self.resets.append(reset)
-
-    # -- keeping -----------------------------------------------------------------------------------
-
-    def follow_open(self, series: Mapping[tuple[str, str], LossSeries]) -> None:
-        """After a restart of the daemon: give open jumps and resets back to their series."""
-        for jump in self.all:
-            owner = series.get((jump.file, jump.metric))
-            if owner is not None and jump.state != "back":
-                if jump.slow:
-                    owner.slow = jump
-                else:
-                    owner.jump = jump
-        for reset in self.resets:
-            owner = series.get((reset.file, reset.metric))
-            if owner is not None and reset.back is None:
-                owner.reset = reset
-
-
-def _alike(before: Jump, jump: Jump) -> bool:
-    """True for an earlier jump of this loss that came back and was not much smaller."""
-    same = before.file == jump.file and before.metric == jump.metric
-    height = max(before.lost, before.undone)
-    return same and before.back is not None and HIGHER * height >= jump.lost
-
-
-def _watch_reset(series: LossSeries, reset: Reset, mark: LoggedValue) -> None:
-    reset.reports += 1
-    reset.near = reset.near + 1 if mark.value <= reset.limit else 0
-    if reset.near >= BACK:
-        reset.back, series.reset = mark, None
-
-
-def _progress(series: LossSeries, base: float) -> float:
-    """How far the loss had come down to ``base``. If that is little, as in an excerpt of a log
-    without its beginning, the level itself."""
-    start = series.guard.start
-    progress = 0.0 if start is None else start - base
-    if progress < LITTLE * abs(base):
-        progress = abs(base)
-    return progress if progress > 0.0 else 1.0

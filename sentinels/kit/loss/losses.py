@@ -14,6 +14,7 @@ from .finite import FORGOTTEN, is_component
 from .gradients import Gradient, Gradients
 from .jumps import KEPT, Jumps
 from .missing_loss import Missing, ReportForms
+from .reopened import follow_open
 from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset, Zeros, manner
 from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
@@ -260,7 +261,8 @@ class Losses(Accumulator):
                 marks[max(-len(marks), -1 - alarm.since)],
                 alarm.level,
                 alarm.spread,
-                gross=alarm.kind == "gross",
+                gross=alarm.kind in ("gross", "lone"),
+                record=alarm.kind == "record",
                 norms=self._gradients.beside(file),
             )
         if series.jump or series.slow or series.reset:
@@ -279,6 +281,12 @@ class Losses(Accumulator):
         rise = series.drift.push(mark.value)
         if rise is not None:
             self._jumps.rise(file, series, rise)
+        beyond = series.rates.beyond
+        driven = series.driven.push(mark.value, beyond)
+        if driven is not None:
+            self._jumps.driven(file, series, driven)
+        elif not beyond:
+            self._jumps.driven_no_more(series, mark)
         if series.drift.calm:
             series.rising = None
         elif series.rising is None:
@@ -377,7 +385,7 @@ class Losses(Accumulator):
 
     def restored(self) -> None:
         """Go on with the open jumps and resets."""
-        self._jumps.follow_open(self._series)
+        follow_open(self._jumps, self._series)
 
 
 def _at_once(series: LossSeries, size: float) -> bool:

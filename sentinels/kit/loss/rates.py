@@ -24,6 +24,8 @@ SWEEP = 12
 """Consecutive rises from which a rate that grows by a constant factor is a range test: it looks for
 the rate at which the loss diverges. A warm-up adds the same amount each time, so that its factor
 shrinks."""
+YOUNG = 32
+"""Reports up to which a rise is the first warm-up."""
 STEEP = 4.0
 """A range test has risen this many times as far as a linear warm-up of as many reports."""
 EVEN = 1.5
@@ -47,9 +49,23 @@ class Rates:
     """The highest rate before the newest rise."""
     _climbs: int = 0
     """Consecutive rises, the newest included."""
+    _count: int = 0
+    _began: int = 0
+    """Number of rates before the newest rise."""
     _swept: bool = False
     """The newest rise was a range test."""
-    SAVED: ClassVar[Any] = ("_newest", "_rises", "_since", "_highest", "_low", "_top", "_before")
+    SAVED: ClassVar[Any] = (
+        "_newest",
+        "_rises",
+        "_since",
+        "_highest",
+        "_low",
+        "_top",
+        "_before",
+        "_climbs",
+        "_count",
+        "_began",
+    )
 
     @property
     def sweeps(self) -> bool:
@@ -61,6 +77,7 @@ class Rates:
         if not 0.0 <= rate < math.inf:
             return
         newest = self._newest
+        self._count += 1
         if not newest:
             newest.append(rate)
             self._highest = rate
@@ -70,7 +87,7 @@ class Rates:
         if rate > last:
             if not self._rises:
                 self._rises, self._low, self._before = True, last, self._highest
-                self._climbs, self._swept = 0, False
+                self._climbs, self._swept, self._began = 0, False, self._count
             self._top, self._since = rate, 0
             self._climbs += 1
             self._swept = self._swept or self._is_sweep()
@@ -89,6 +106,13 @@ class Rates:
             return False
         usual = math.pow(grown, (len(self._newest) - 1) / self._climbs)
         return usual / EVEN <= self._newest[-1] / self._newest[0] <= usual * EVEN
+
+    @property
+    def beyond(self) -> float:
+        """How many times its highest before the rate is, in a climb that is no warm-up; else 0."""
+        if not self._rises or self._climbs < SWEEP or self._began <= YOUNG:
+            return 0.0
+        return self._top / self._before if self._top > self._before > 0.0 else 0.0
 
     @property
     def has_rate(self) -> bool:

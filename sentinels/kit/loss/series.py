@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal
 
 from ..accumulator import LoggedValue
 from ..observations import Step
+from .driven import DrivenLoss
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
-from .spikes import OF_LAST, Alarm, SpikeDetector
+from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
 from .undone import Undone
 
@@ -31,6 +32,8 @@ ENOUGH_LEVELS = 8
 STOOD = 0.7
 """Part of the oldest kept level that the loss must still have had when the sudden fall began. A
 model that memorises its few samples has lost more than that over as many reports."""
+BACK = 3
+"""Consecutive reports near the old level after which the loss has come back."""
 NEARLY = 0.9
 """Part of its announced total from which a step counter has ended normally when it begins again."""
 
@@ -70,6 +73,8 @@ class Jump:
     """Part of the progress that was undone by the newest median of the loss, not a single value."""
     slow: bool = False
     """It is a slow rise, found by the sum of many small deviations."""
+    driven: float = 0.0
+    """The learning rate, as a multiple of its highest before, that drives it; 0 for none."""
     agreed: bool = False
     """A slow rise was confirmed: the evaluation loss rose too, or the rise has grown since."""
     reset: bool = False
@@ -81,6 +86,15 @@ class Jump:
     """The report with which it came back."""
     reports: int = 0
     """Number of reports since it was decided, while it is followed."""
+    waits: int = 0
+    """It is told once it lasts longer than so many reports: it is like an earlier one that came back, or
+    it came upon a lasting one."""
+    upon: bool = False
+    """It came upon a lasting jump: it is told only if it lasts a little."""
+    record: bool = False
+    """It came as a single value: it is told when that is over, or lasts a little."""
+    lasted: int = 0
+    """Number of reports for which it was followed until it came back."""
     over_at: int = 0
     """Number of losses that the run had reported when it came back."""
     norms: tuple[float, float] | None = None
@@ -91,11 +105,28 @@ class Jump:
     """Consecutive reports, up to the newest, that are out of all proportion themselves."""
     after: list[float] = field(default_factory=list)
     """Values after the jump, for the next median."""
+
+    @property
+    def spreads(self) -> float:
+        """Its height in units of the noise before."""
+        return (self.top - self.base) / max(self.spread, TINY)
+
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
-        ("base", "spread", "lost", "top", "undone", "*after"),
-        ("gross", "rough", "planned", "slow", "agreed", "reset", "rated", "usual"),
-        *("state", "back", "reports", "over_at", "near", "high"),
+        ("base", "spread", "lost", "top", "undone", "driven", "*after"),
+        (
+            "gross",
+            "rough",
+            "planned",
+            "slow",
+            "agreed",
+            "reset",
+            "rated",
+            "usual",
+            "upon",
+            "record",
+        ),
+        *("state", "back", "reports", "lasted", "waits", "over_at", "near", "high"),
     )
 
 
@@ -137,6 +168,15 @@ class Reset:
     near: int = 0
     reports: int = 0
     back: LoggedValue | None = None
+
+    def is_over(self, mark: LoggedValue) -> bool:
+        """Take in the next report; True once the loss has been back for :data:`BACK` of them."""
+        self.reports += 1
+        self.near = self.near + 1 if mark.value <= self.limit else 0
+        if self.near >= BACK:
+            self.back = mark
+        return self.back is not None
+
     SAVED: ClassVar[Any] = (
         *("metric", "file", "onset", "decided"),
         ("base", "level", "lost", "limit", "resumed_at"),
@@ -193,12 +233,17 @@ class LossSeries:
     guard: SpikeDetector = field(default_factory=SpikeDetector)
     drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
     undone: Undone = field(default_factory=Undone)
+    driven: DrivenLoss = field(default_factory=DrivenLoss)
     path: LossTrajectory = field(default_factory=LossTrajectory)
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     jump: Jump | None = None
     """The jump that is followed."""
+    under: Jump | None = None
+    """The lasting jump upon which it came."""
     slow: Jump | None = None
     """The slow rise that is followed."""
+    pushed: Jump | None = None
+    """The climb of the learning rate that was told."""
     anew: list[float] = field(default_factory=list)
     """The first values of the jump, to be compared with the beginning of the run."""
     rising: LoggedValue | None = None
@@ -238,6 +283,7 @@ class LossSeries:
         {
             **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
             "undone": "undone",
+            "driven": "driven",
             **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
             "numbers": ("count", "largest", "nothing", "leaked"),
             "place": ("step", "epoch", "total"),
@@ -257,6 +303,10 @@ class LossSeries:
         ``beyond``: the value is also gross compared with all values before. In reinforcement
         learning that is needed: losses grow with the rewards, so the first values are no measure.
         """
+        if alarm.kind == "record":
+            return self.manner == "adversary"
+        if alarm.kind == "lone":
+            return self.manner != "learner"
         if alarm.kind == "gross":
             return beyond or self.manner != "learner"
         return not self.rough
@@ -310,13 +360,14 @@ class LossSeries:
         self.guard.restart()
         self.drift.restart()
         self.undone.restart()
+        self.driven.restart()
         self.exploded.clear()
         self.levels.clear()
         self.reset = self.loaded = None
-        for jump in (self.jump, self.slow):
+        for jump in (self.jump, self.slow, self.under, self.pushed):
             if jump is not None:
                 jump.state = "back"
-        self.jump = self.slow = None
+        self.jump = self.slow = self.under = self.pushed = None
 
 
 def manner(values: Mapping[str, float]) -> Manner:

@@ -14,12 +14,12 @@ alarms per 10,000 values): for them only ``nonfinite`` and ``gross`` mean someth
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from .extremes import Extremes
+from .window import Window, widened
 
 LEVEL = 11
 """Number of newest accepted values whose median is the level."""
@@ -62,6 +62,8 @@ LOST = 0.15
 """A value that undoes this part of the progress is out of the noise too, if it is also ``WORST``
 times the worst of the newest ``RECENT`` deviations: after a steep descent the long window of
 deviations still makes the spread too wide."""
+NOTHING = 1e-3
+"""A fall to this part from one value to the next is not learnt: the higher one was a peak of the noise."""
 RECENT = 24
 WORST = 3.0
 BELOW = 0.5
@@ -71,6 +73,9 @@ STREAK = 3
 and are ``SUSTAINED`` spreads above the level, and the first of them rose so much in one report. If
 earlier jumps have widened the spread, single values do not show."""
 SUSTAINED = 1.5
+MOST_LOST, MORE_LOST = 0.6, 1.5
+"""Part of the progress between which lopsided noise excuses no streak: a reset goes back to about the start,
+while a peak of the noise knows no such bound."""
 CADENCE = 4.0
 """When the logging interval changes by more than this factor, two times in a row, the spread is
 learnt again: means over 500 steps have less noise than single steps."""
@@ -81,7 +86,12 @@ FAR = 1e6
 """Spreads that are counted at most."""
 TINY = 1e-12
 
-Kind = Literal["nonfinite", "gross", "spike"]
+RECORD = 4.0
+"""A value is a ``record`` at this many times the spreads of the highest before, in at least ``SPREAD``
+values, and ``RECORD * OUT`` spreads. In tails up to the Pareto one with exponent 3 there is one in 64
+records of that kind, and a run has few records."""
+
+Kind = Literal["nonfinite", "gross", "lone", "spike", "record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,44 +103,6 @@ class Alarm:
     spread: float
     since: int
     """Number of values since the first one of this jump; 0 when that is the newest."""
-
-
-@dataclass(slots=True, eq=False)
-class Window:
-    """The newest ``size`` values, also kept sorted; adding one costs a few comparisons."""
-
-    size: int
-    ordered: list[float] = field(default_factory=list)
-    ring: deque[float] = field(default_factory=deque)
-    """Oldest first."""
-    SAVED: ClassVar[Any] = "ring"
-
-    def add(self, value: float) -> None:
-        """Add a value; a full window drops its oldest one."""
-        ring, ordered = self.ring, self.ordered
-        if len(ring) == self.size:
-            del ordered[bisect_left(ordered, ring.popleft())]
-        ring.append(value)
-        insort(ordered, value)
-
-    @property
-    def median(self) -> float:
-        """The middle value; raises IndexError while there is none."""
-        return self.ordered[len(self.ordered) // 2]
-
-    @property
-    def tail(self) -> float:
-        """Distance from the median to the 95 % quantile."""
-        ordered = self.ordered
-        count = len(ordered)
-        return ordered[min(count - 1, int(0.95 * count))] - ordered[count // 2]
-
-    def restored(self) -> None:
-        """Sort the stored values. Raises ValueError when one is not finite."""
-        if not all(map(math.isfinite, self.ring)):
-            raise ValueError("a window holds no such values")
-        self.ring = deque(list(self.ring)[-self.size :])
-        self.ordered = sorted(self.ring)
 
 
 @dataclass(slots=True, eq=False)
@@ -152,9 +124,11 @@ class SpikeDetector:
     _step: float | None = None
     _gap: float | None = None
     _last: float = 0.0
+    _before: float = math.inf
+    """The value before the last, among the first ones."""
     _streak: int = 0
-    _width: float = 0.0
-    """The spread before the streak."""
+    _high: float = 0.0
+    """How far above the level the values of the streak must be, by the noise before it."""
     _changes: int = 0
     _above: deque[float] = field(default_factory=lambda: deque(maxlen=OF_LAST))
     """How many spreads each of the newest values was above the level."""
@@ -164,17 +138,19 @@ class SpikeDetector:
     """How high single ones come, in a run that has had gross ones which came back."""
     _highest: float = 0.0
     """The largest size so far."""
+    _tallest: float = 0.0
+    """The largest number of spreads above the level so far."""
     SAVED: ClassVar[Any] = {
         "level": "_level",
         "residuals": "_residuals",
         "recent": "_recent",
         "held": "_held",
         "numbers": ("_out", "_count", "_quiet", "_changes", "_streak"),
-        "marks": ("_largest", "_width", "_last", "_start", "_best", "_step", "_gap"),
+        "marks": ("_largest", "_high", "_last", "_start", "_best", "_step", "_gap"),
         "above": "_above",
         "usual": "_usual",
         "singles": "_singles",
-        "highest": "_highest",
+        "highest": ("_highest", "_tallest"),
     }
 
     @property
@@ -244,6 +220,9 @@ class SpikeDetector:
         self._count += 1
         if self._count <= FIRST and not (self._count > KNOWN and self._stands_out(value)):
             self._begin(value)
+            self._out = (self._out << 1) & ((1 << OF_LAST) - 1)
+            if self._out == ALONE:
+                self._learn_outlier()
             return None
         level = self._level.median
         progress = self._progress(level)
@@ -251,6 +230,9 @@ class SpikeDetector:
         above = value - level
         self._above.append(min(above / spread, FAR))
         one, pair = self._above[-1], sorted(self._above)[-2] if len(self._above) == OF_LAST else 0.0
+        far = one > RECORD * max(OUT, self._tallest)
+        if one > self._tallest and self._count > FIRST + LEVEL:
+            self._tallest = one
         limit, single = self._usual.level, self._singles.level
         if self.known and len(self._above) == OF_LAST:
             self._usual.see(pair, CLUSTER)
@@ -260,15 +242,18 @@ class SpikeDetector:
         self._highest = max(self._highest, abs(value))
         gross = above > 2 * OUT * spread and abs(value) > GROSS * self._largest
         out = gross
+        skew = self._residuals.lopsided if one > 0.5 and self._residuals.ordered else 1.0
         if self._quiet:
             self._quiet -= 1
         elif self._count <= WARM_UP:
             out = gross or self._stands_out(value)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
         else:
-            out = gross or above > OUT * spread or self._relapsed(above, level, progress)
+            out = gross or one > widened(OUT, skew) or self._relapsed(above, level, progress, skew)
             self._out = ((self._out << 1) | out) & ((1 << OF_LAST) - 1)
-            self._count_streak(value, above, spread, progress)
+            back = MOST_LOST < above / progress < MORE_LOST if progress > 0.0 else False
+            wide = SUSTAINED if back else widened(SUSTAINED, skew)
+            self._count_streak(value, above, spread * wide, progress)
         self._last = value
         if not out:
             self._level.add(value)
@@ -283,12 +268,26 @@ class SpikeDetector:
         else:
             self._hold(value, level)
         enough = self._out.bit_count() >= AT_LEAST or self._streak >= STREAK
-        if (gross and one >= single) or (enough and pair >= limit):
+        if enough and ((gross and one >= single) or pair >= limit):
             since = max(0, self._out.bit_length() - 1, min(self._streak, OF_LAST) - 1)
             return Alarm("gross" if gross else "spike", level, spread, since)
-        return None
+        if gross and far and self._is_lone(value, skew):
+            return Alarm("lone", level, spread, 0)
+        return Alarm("record", level, spread, 0) if far and self._count > SPREAD else None
+
+    def _is_lone(self, value: float, skew: float) -> bool:
+        """True for a single gross value of a series whose noise has shown nothing like it: its first values
+        are of one size, and its deviations symmetric."""
+        even = self._largest < 2.0 * abs(self._start or 0.0)
+        return even and skew <= 1.0 and abs(value) > 2 * GROSS * max(self._largest, self._peak)
 
     def _begin(self, value: float) -> None:
+        fell = self._last * NOTHING > abs(value)
+        if fell or self._last > YOUNG * max(value, self._before) > 0.0:
+            self._peak = max(self._peak, self._last)  # the noise has such peaks from the beginning
+        if self._level.ordered:
+            self._before = self._last
+        self._last = value
         self._largest = max(self._largest, abs(value))
         self._level.add(value)
         if len(self._level.ordered) == FIRST:
@@ -310,19 +309,19 @@ class SpikeDetector:
         start = level if self._start is None else self._start
         return start - (level if self._best is None else self._best)
 
-    def _relapsed(self, above: float, level: float, progress: float) -> bool:
+    def _relapsed(self, above: float, level: float, progress: float, skew: float) -> bool:
         recent = self._recent
         if len(recent) < RECENT or above <= LOST * progress or progress <= 0.0:
             return False
-        return above > WORST * max(max(recent), FLOOR * abs(level))
+        return above > widened(WORST, skew) * max(max(recent), FLOOR * abs(level))
 
-    def _count_streak(self, value: float, above: float, spread: float, progress: float) -> None:
+    def _count_streak(self, value: float, above: float, high: float, progress: float) -> None:
         """Count consecutive high values; the first must have risen there in one report."""
         if not self._streak:
-            if value - self._last <= SUSTAINED * spread:
+            if value - self._last <= high:
                 return
-            self._width = spread
-        if above > SUSTAINED * self._width and above > LOST * progress > 0.0:
+            self._high = high
+        if above > self._high and above > LOST * progress > 0.0:
             self._streak += 1
         else:
             self._streak = 0

@@ -38,6 +38,11 @@ class Undone:
     _for: int = 0
     SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_noise", "_for")
 
+    @property
+    def level(self) -> float | None:
+        """The median of the newest values; ``None`` while there are too few."""
+        return median(self._newest) if len(self._newest) == WINDOW else None
+
     def restart(self) -> None:
         """What comes is not comparable to what was before."""
         self._newest.clear()
