@@ -113,7 +113,7 @@ class Jump:
 
     SAVED: ClassVar[Any] = (
         *("metric", "file", "number", "onset", "decided"),
-        ("base", "spread", "lost", "top", "undone", "driven", "*after"),
+        ("base", "spread", "lost", "top", "undone", "*after"),
         (
             "gross",
             "rough",
@@ -126,7 +126,7 @@ class Jump:
             "upon",
             "record",
         ),
-        *("state", "back", "reports", "lasted", "waits", "over_at", "near", "high"),
+        *("state", "back", "reports", "over_at", "near", "high", "lasted", "waits", "driven"),
     )
 
 

@@ -150,7 +150,8 @@ class SpikeDetector:
         "above": "_above",
         "usual": "_usual",
         "singles": "_singles",
-        "highest": ("_highest", "_tallest"),
+        "highest": "_highest",
+        "tallest": "_tallest",
     }
 
     @property
