@@ -37,7 +37,7 @@ def state_dir(given: str | None = None) -> Path:
 
 
 _OTHER_NAMES = (
-    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
+    *("daemon.log", "daemon.log.1", "mirror.json", "mirror-trees.sqlite", "panes", "runs", "boxes", "alert_urls"),
     "evidence",
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
