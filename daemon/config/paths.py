@@ -37,8 +37,8 @@ def state_dir(given: str | None = None) -> Path:
 
 
 _OTHER_NAMES = (
-    *("daemon.log", "daemon.log.1", "mirror.json", "mirror-trees.sqlite", "panes", "runs", "boxes", "alert_urls"),
-    "evidence",
+    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
+    *("evidence", "mirror-trees.sqlite"),
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
 """What the state directory may hold without a store: these names are used elsewhere, too."""

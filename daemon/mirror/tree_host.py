@@ -186,7 +186,7 @@ class HostGoal:
         argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={SILENT_S}"]
         argv += {
             "grown": ["--append"],
-            "keep": ["--backup", f"--suffix={beside}"],
+            "keep": ["--backup", f"--suffix={beside}", "--modify-window=-1"],
             "again": ["--ignore-times"],
         }[how]
         if how == "grown":

@@ -39,6 +39,8 @@ from . import tree_walk
 
 How = Literal["events", "polling", "looking"]
 POLL_S = 2.0
+_LOOK_S = 1.0
+"""Seconds between two looks at the times of folders, at least: the copier is asked every two."""
 MOST_POLLED = 2000
 """Files and folders that watchdog polls: 40 ms of CPU in each interval, by the figures above."""
 MOST_HINTS = 20_000
@@ -160,7 +162,7 @@ class TreeWatch:
 
     def _look(self) -> dict[str, float]:
         now = _mono()
-        if now - self._looked_at < POLL_S:
+        if now - self._looked_at < _LOOK_S:
             return {}
         found: dict[str, float] = {}
         now_ns = time.time_ns()

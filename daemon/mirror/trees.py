@@ -17,13 +17,18 @@ from middlewatch.sentinels.kit import Observation
 from ..config.schema import MirrorSettings as Settings
 from ..system.source import Source
 from ..system.worker import JsonWorker, module_argv
+from ..text import figures
 from .source import COPIER_DEADLINE_S, QUIET_S, walls_for
 
 TREE_COPIER_ARGV = module_argv("middlewatch.daemon.mirror.tree_worker")
+SETTLE_S = 1.1
+"""Seconds from one question to the next where files settle: the second that they are given, and a bit."""
 PAUSE_S = 60.0
 """Seconds until the copier is asked again after it has failed as a whole. Our choice."""
 AFTER_END_S = 3600.0
 """A run that ended longer ago, before this daemon began, is not looked at any more. Our choice."""
+BEHIND_S = 60.0
+"""A copy that is behind for longer is told in words. Copying begins some 3 s after a change."""
 _TOLD = ("place", "state", "files", "behind_files", "behind_bytes", "behind_s", "watching", "why")
 """What of the answer about a tree is shown."""
 
@@ -68,6 +73,9 @@ class TreesSource(Source):
         self._home = home
         self._copier = copier or JsonWorker(TREE_COPIER_ARGV, COPIER_DEADLINE_S)
         self._open = False
+        self._asked_at = 0.0
+        self._settling = False
+        """Files have changed that are copied in a second, if they stay as they are."""
         self._not_before = 0.0
         self._failed = ""
         self._asked: dict[tuple[str, str], list[str]] = {}
@@ -99,6 +107,11 @@ class TreesSource(Source):
             self._ask(now)
         return ()
 
+    @property
+    def due_at(self) -> float | None:
+        """A second after the last question, where something waits to be copied."""
+        return self._asked_at + SETTLE_S if self._settling and not self._open else None
+
     def stalled(self, now: float) -> str | None:
         """A killed copier that cannot end hangs in a system call at a tree or at the destination."""
         pid = self._copier.stuck_pid
@@ -126,8 +139,7 @@ class TreesSource(Source):
     def _ask(self, now: float) -> None:
         if self._copier.waiting or now < self._not_before:
             return
-        runs = [run for run in self._runs() if self._is_due(run, now)]
-        trees = self._trees(runs)
+        trees = self._trees_due(now)
         if not trees:
             return
         far = "/proc/" if any(one["source"].startswith("/proc/") for one in trees) else ""
@@ -136,9 +148,8 @@ class TreesSource(Source):
         if (walls, folders) != (self._copier.walls, self._copier.folders):
             self._copier.close()
             self._copier.walls, self._copier.folders = walls, folders
-        saving = any(
-            run.saving_at is not None and abs(now - run.saving_at) < QUIET_S for run in runs
-        )
+        grown = (run.saving_at for run in self._runs())
+        saving = any(at is not None and abs(now - at) < QUIET_S for at in grown)
         question = {
             "to": self._settings.to,
             "trees": trees,
@@ -146,6 +157,7 @@ class TreesSource(Source):
             "home": self._home,
             "gentle": saving,
         }
+        self._asked_at, self._settling = now, False
         self._open = self._copier.ask(question, now)
 
     def _is_due(self, run: RunFolders, now: float) -> bool:
@@ -160,11 +172,13 @@ class TreesSource(Source):
             self._ends[run.run] = len(self._ends) + 1
         return not self._ended[run.run]
 
-    def _trees(self, runs: Sequence[RunFolders]) -> list[dict[str, Any]]:
-        """The trees of these runs. Two runs of one name in one folder have the same ones."""
+    def _trees_due(self, now: float) -> list[dict[str, Any]]:
+        """The trees that are to be mirrored. Two runs of one name in one folder have the same ones."""
         self._asked = {}
         found: dict[tuple[str, str], dict[str, Any]] = {}
-        for run in runs:
+        for run in self._runs():
+            if not self._is_due(run, now):
+                continue
             for also in self._settings.also:
                 inside = os.path.normpath(also)
                 key = f"{run.cwd.rstrip('/')}/{inside}", f"{run.name}/{inside}"
@@ -186,6 +200,9 @@ class TreesSource(Source):
             self._failed = ""
             more = bool(answer.get("more"))
             self._note(answer["trees"])
+            self._settling = any(
+                row["state"] == "copying" and row["behind_files"] for row in answer["trees"]
+            )
         if self._open and not self._copier.waiting:
             self._open = False
             words = self._copier.last_words.splitlines()
@@ -212,6 +229,22 @@ class TreesSource(Source):
         self._states = states
         for run, mine in states.items():
             self._told(run, list(_shown(mine, self._settings.to)))
+
+
+def words_about(trees: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Sentences about copies that are behind, or whose folders cannot be watched by events."""
+    found = []
+    for tree in trees:
+        if tree["behind_s"] > BEHIND_S:
+            found.append(
+                f"{tree['behind_files']} files of {tree['path']} ({figures.size(tree['behind_bytes'])}) "
+                f"are not at {tree['to']} yet, the first for {figures.duration(tree['behind_s'])}"
+            )
+        if tree["why"] and tree["watching"]:
+            found.append(
+                f"changes in {tree['path']} are looked for every two seconds, as {tree['why']}"
+            )
+    return found
 
 
 def _shown(rows: Sequence[Mapping[str, Any]], to: str) -> Iterator[dict[str, Any]]:

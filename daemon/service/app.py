@@ -24,6 +24,7 @@ from ..config.secrets import mask
 from ..judge.engine import Engine
 from ..judge.incidents import Incidents
 from ..mirror.source import MirrorSource, RunCheckpoints
+from ..mirror.trees import RunFolders, TreesSource
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
@@ -206,6 +207,10 @@ class App:
             memory = str(context.state.root / "mirror.json")
             mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
             context.box_sources.append(context.pump.add(mirror, self._attribution.take))
+        if context.config.mirror.also:
+            home = str(context.state.root)
+            trees = TreesSource(context.config.mirror, self._folders, self._behind, home)
+            context.box_sources.append(context.pump.add(trees, self._attribution.take))
         self._attribution.watch_disks()
         self._judging.ready = True
         self._loop.every(1.0, self._tick)
@@ -345,6 +350,15 @@ class App:
     def _kept(self) -> list[RunCheckpoints]:
         """The checkpoints of every run, from which the mirror chooses what to copy."""
         return [run.run_checkpoints() for run in self.context.runs.values()]
+
+    def _folders(self) -> list[RunFolders]:
+        """Where the results of every run lie, for `also` of the mirror."""
+        return [run.run_folders() for run in self.context.runs.values()]
+
+    def _behind(self, run: str, trees: list[dict[str, Any]]) -> None:
+        """How far the copies of a run's results are behind."""
+        if run in self.context.runs:
+            self.context.runs[run].trees = trees
 
     def _copied(self, run: str) -> None:
         """The mirror started, finished or gave up a copy of this run: write its files again."""

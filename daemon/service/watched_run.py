@@ -30,6 +30,7 @@ from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
 from ..mirror.source import Copies, RunCheckpoints
+from ..mirror.trees import RunFolders, words_about
 from ..parsers.last_words import hear
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
@@ -116,6 +117,8 @@ class WatchedRun:
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
+        self.trees: list[dict[str, Any]] = []
+        """How far the copies of its other results are behind."""
         self._settled = Settled()
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
@@ -309,6 +312,19 @@ class WatchedRun:
             self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at
         )
 
+    def run_folders(self) -> RunFolders:
+        """Where its results lie, as the mirror needs it."""
+        spec = self.spec
+        inside = f"/proc/{spec.pid}/root" if spec.container and spec.pid else ""
+        return RunFolders(
+            spec.id,
+            spec.id.rpartition("-")[0],
+            f"{inside}{spec.cwd}" if spec.cwd else "",
+            spec.checkpoint_dirs,
+            None if self.alive else self.ended_at or 0.0,
+            self.history.saving_at if self.alive else None,
+        )
+
     def rescan(self, now: float) -> bool:
         """Have every checkpoint verified again; ``False`` if the source is closed or missing."""
         if self.saves.source is None or not self.alive:
@@ -348,6 +364,7 @@ class WatchedRun:
             "checkpoints": facts.checkpoints(
                 history.checkpoints, self.index, history.claimed_saves, now
             ),
+            "mirrored_folders": self.trees,
             "incidents": incidents,
             "watch": [facts.source(s) for s in history.sources.values()] if self.alive else [],
             "notes": self.notes(),
@@ -362,6 +379,7 @@ class WatchedRun:
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
         notes += self.saves.notes(self.clock.now())
+        notes += words_about(self.trees)
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         return [mask(note) for note in (*notes, *self.logs.notes())]
