@@ -23,8 +23,6 @@ from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
 from ..judge.incidents import Incidents
-from ..mirror.source import MirrorSource, RunCheckpoints
-from ..mirror.trees import RunFolders, TreesSource
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
@@ -40,7 +38,7 @@ from ..system.pump import Pump
 from ..system.spare_socket import spare_path
 from ..system.store import Store
 from ..text.terminal import clean
-from . import state_lock
+from . import mirroring, state_lock
 from .alerting import Alerter
 from .attribution import Attribution
 from .context import Context
@@ -203,14 +201,8 @@ class App:
     def _go_on(self) -> None:
         """All runs are known: judge them from now on."""
         context = self.context
-        if context.config.mirror.to:
-            memory = str(context.state.root / "mirror.json")
-            mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
-            context.box_sources.append(context.pump.add(mirror, self._attribution.take))
-        if context.config.mirror.also:
-            home = str(context.state.root)
-            trees = TreesSource(context.config.mirror, self._folders, self._behind, home)
-            context.box_sources.append(context.pump.add(trees, self._attribution.take))
+        for source in mirroring.sources(context, self._publisher.publish):
+            context.box_sources.append(context.pump.add(source, self._attribution.take))
         self._attribution.watch_disks()
         self._judging.ready = True
         self._loop.every(1.0, self._tick)
@@ -346,24 +338,6 @@ class App:
         """A run has one more checkpoint folder: watch its disk, and write it down."""
         self._attribution.watch_disks()
         self._publisher.publish(watched)
-
-    def _kept(self) -> list[RunCheckpoints]:
-        """The checkpoints of every run, from which the mirror chooses what to copy."""
-        return [run.run_checkpoints() for run in self.context.runs.values()]
-
-    def _folders(self) -> list[RunFolders]:
-        """Where the results of every run lie, for `also` of the mirror."""
-        return [run.run_folders() for run in self.context.runs.values()]
-
-    def _behind(self, run: str, trees: list[dict[str, Any]]) -> None:
-        """How far the copies of a run's results are behind."""
-        if run in self.context.runs:
-            self.context.runs[run].trees = trees
-
-    def _copied(self, run: str) -> None:
-        """The mirror started, finished or gave up a copy of this run: write its files again."""
-        if run in self.context.runs:
-            self._publisher.publish(self.context.runs[run])
 
     # -- in time ------------------------------------------------------------------------
 

@@ -29,8 +29,8 @@ from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
-from ..mirror.source import Copies, RunCheckpoints
-from ..mirror.trees import RunFolders, words_about
+from ..mirror.source import Copies
+from ..mirror.trees import words_about
 from ..parsers.last_words import hear
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
@@ -303,27 +303,6 @@ class WatchedRun:
         )
         self.index["resumed_from"] = self.spec.resumed_from
         self.copies.into(self.index)
-
-    def run_checkpoints(self) -> RunCheckpoints:
-        """The checkpoints of this run, as the mirror needs them."""
-        name, folders = self.spec.id.rpartition("-")[0], self.spec.whole_dirs()
-        saving_at = self.history.saving_at if self.alive else None
-        return RunCheckpoints(
-            self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at
-        )
-
-    def run_folders(self) -> RunFolders:
-        """Where its results lie, as the mirror needs it."""
-        spec = self.spec
-        inside = f"/proc/{spec.pid}/root" if spec.container and spec.pid else ""
-        return RunFolders(
-            spec.id,
-            spec.id.rpartition("-")[0],
-            f"{inside}{spec.cwd}" if spec.cwd else "",
-            spec.checkpoint_dirs,
-            None if self.alive else self.ended_at or 0.0,
-            self.history.saving_at if self.alive else None,
-        )
 
     def rescan(self, now: float) -> bool:
         """Have every checkpoint verified again; ``False`` if the source is closed or missing."""
