@@ -64,6 +64,7 @@ class Ledger:
         if path != ":memory:":
             os.chmod(path, 0o600)
         self._db.execute("pragma synchronous = normal")
+        self._db.execute("pragma cache_size = -8000")  # KiB
         self._db.execute("pragma journal_mode = truncate")
         self._db.executescript(_SCHEMA)
 

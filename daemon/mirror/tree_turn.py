@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -74,7 +75,8 @@ class MirroredTree:
         self._watch: TreeWatch | None = None
         self._why = ""
         """Why the kernel does not tell of changes here."""
-        self._pending: dict[str, tuple[float, int]] = {}
+        # The first ones are taken out again and again, which a plain dict would search for.
+        self._pending: OrderedDict[str, tuple[float, int]] = OrderedDict()
         """Files to copy: monotonic time of the first hint, bytes that are missing."""
         self._looking: Iterator[Folder] | None = None
         self._look_cpu = 0.0
