@@ -79,7 +79,8 @@ class MirroredTree:
         self._pending: OrderedDict[str, tuple[float, int]] = OrderedDict()
         """Files to copy: monotonic time of the first hint, bytes that are missing."""
         self._looking: Iterator[Folder] | None = None
-        self._look_cpu = 0.0
+        self._look_s = self._took_s = 0.0
+        """Seconds of CPU that this look has taken so far, and that the newest whole one took."""
         self._look_at = float("-inf")
         self._folders = self._files = 0
         self._counted = (0, 0)
@@ -194,7 +195,7 @@ class MirroredTree:
         for folder in folders:
             self._take_folder(home, folder, now)
         if lost or folders:
-            self._look_at = min(self._look_at, now + SOON_S)
+            self._look_at = min(self._look_at, now + max(SOON_S, self._took_s * _POLLED_SHARE))
         if self._looking is None and now >= self._look_at:
             self._begin_look()
         elif not self._pending and self._work is None and now - self._proved_at > PROVE_S:
@@ -230,13 +231,14 @@ class MirroredTree:
         assert self._home is not None
         self._looking = tree_walk.walk(self._home.fd, self._leave)
         self._goal.left_out.clear()
-        self._look_cpu, self._began_look = time.process_time(), self._wanted_look
+        self._look_s, self._began_look = 0.0, self._wanted_look
         self._folders = self._files = 0
 
     def _look_on(self) -> Work[None]:
         """Look at the next folders, for as long as few enough files are to be copied."""
         assert self._watch is not None
         assert self._looking is not None
+        since = time.process_time()
         for folder in self._looking:
             self._folders += 1
             self._files += len(folder.files)
@@ -246,15 +248,17 @@ class MirroredTree:
             for name, missing in tree_walk.differing(folder, self._ledger, self._number, sizes):
                 # What was found by a look has waited long enough.
                 self._pending.setdefault(name, (now - SETTLE_S, missing))
+            self._look_s += time.process_time() - since
             if len(self._pending) >= MOST_PENDING:
                 return
             yield CopyProgress()
+            since = time.process_time()
         self._end_look()
 
     def _end_look(self) -> None:
         assert self._watch is not None
         self._looking = None
-        took = max(0.0, time.process_time() - self._look_cpu)
+        self._took_s = took = self._look_s
         self._counted = self._folders, self._files
         self._checked = True
         self.looks += 1

@@ -35,7 +35,8 @@ SLICE_S, GENTLE_S = 2.0, 0.2
 LEDGER = "mirror-trees.sqlite"
 _TOGETHER = 100
 """Files that are sent to a host at once."""
-_MOST_TREES = 200
+MOST_TREES = 100
+"""Trees that are mirrored at once: a question is 64 KiB at most."""
 
 
 class TreeCopier:
@@ -55,7 +56,7 @@ class TreeCopier:
             to, home, limit = str(question["to"]), str(question["home"]), int(question["limit"])
             wanted = {
                 (str(one["source"]), str(one["place"])): tuple(map(str, one["leave"]))
-                for one in question["trees"][:_MOST_TREES]
+                for one in question["trees"][:MOST_TREES]
             }
         except (ValueError, RecursionError, KeyError, TypeError):
             return {"error": "not a question"}
@@ -64,7 +65,7 @@ class TreeCopier:
                 self.close()
                 self._about, self._limit = (to, home, limit), limit
             self._keep(parse(to), home, wanted)
-            for one in question["trees"][:_MOST_TREES]:
+            for one in question["trees"][:MOST_TREES]:
                 self._trees[str(one["source"]), str(one["place"])].look_again(int(one["look"]))
             more = self._work(GENTLE_S if question.get("gentle") else SLICE_S)
             assert self._ledger is not None

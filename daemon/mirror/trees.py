@@ -25,6 +25,8 @@ SETTLE_S = 1.1
 """Seconds from one question to the next where files settle: the second that they are given, and a bit."""
 PAUSE_S = 60.0
 """Seconds until the copier is asked again after it has failed as a whole. Our choice."""
+MOST_TREES = 100
+"""Folders that are asked for at once: a question to a child is 64 KiB at most."""
 AFTER_END_S = 3600.0
 """A run that ended longer ago, before this daemon began, is not looked at any more. Our choice."""
 BEHIND_S = 60.0
@@ -78,6 +80,7 @@ class TreesSource(Source):
         """Files have changed that are copied in a second, if they stay as they are."""
         self._not_before = 0.0
         self._failed = ""
+        self._too_many = False
         self._asked: dict[tuple[str, str], list[str]] = {}
         """Source and place of each tree that was asked for -> the runs that it belongs to."""
         self._ended: dict[str, bool] = {}
@@ -122,6 +125,8 @@ class TreesSource(Source):
         """Why something is not copied; empty if all is."""
         if self._failed:
             return self._failed
+        if self._too_many:
+            return f"only {MOST_TREES} folders are copied at once: name fewer in `also`"
         for rows in self._states.values():
             for row in rows:
                 if row["state"] == "failed":
@@ -142,6 +147,8 @@ class TreesSource(Source):
         trees = self._trees_due(now)
         if not trees:
             return
+        self._too_many = len(trees) > MOST_TREES
+        trees = trees[:MOST_TREES]
         far = "/proc/" if any(one["source"].startswith("/proc/") for one in trees) else ""
         memory = f"{self._home}/mirror.json" if self._home else ""
         walls, folders = walls_for(self._settings.to, far, memory)

@@ -476,3 +476,18 @@ def test_to_other_places(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPa
     trees.look_whole()
     assert "a b/it's $HOME.txt" in trees.copies()
     trees.copier.close()
+
+
+def test_the_next_look_does_not_wait_for_what_copying_took(
+    trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long a look takes decides when the next one comes; the copies between its parts do not count."""
+    monkeypatch.setattr(tree_turn, "MOST_PENDING", 5)
+    for number in range(20):
+        (trees.logs / f"{number}").mkdir()
+        (trees.logs / f"{number}" / "a.txt").write_bytes(os.urandom(1 << 19))
+    before = time.process_time()
+    trees.settle()
+    used = time.process_time() - before
+    tree = next(iter(trees.copier._trees.values()))
+    assert 0 < tree._took_s < used / 2

@@ -14,6 +14,7 @@ import pytest
 from middlewatch.daemon.config.load import parse
 from middlewatch.daemon.config.schema import MirrorSettings
 from middlewatch.daemon.mirror.trees import (
+    MOST_TREES,
     PAUSE_S,
     TREE_COPIER_ARGV,
     RunFolders,
@@ -90,6 +91,15 @@ def test_what_ended_long_ago_and_other_runs_are_not_asked_for(tmp_path: Path) ->
     box.run(tmp_path / "c", run="gpt-4d5e")
     found = box.source._trees_due(NOW)
     assert [(t["source"], t["place"]) for t in found] == [(f"{tmp_path}/c/logs", "gpt/logs")]
+    box.source.close()
+
+
+def test_more_folders_than_a_question_holds(tmp_path: Path) -> None:
+    box = Box(tmp_path, JsonWorker((sys.executable, "-c", ""), 60.0, walls=""))
+    for number in range(MOST_TREES + 1):
+        box.run(tmp_path / f"{number}", run=f"gpt{number}-0000")
+    list(box.source.read(box.now))
+    assert "only 100 folders" in box.source.impaired
     box.source.close()
 
 
