@@ -12,7 +12,7 @@ from middlewatch import __version__
 
 from . import setup_arguments
 from .arguments_alert import alerting
-from .arguments_before import before, before_launch
+from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
 from .arguments_remote import between
 from .parser import Add, Parser, json_option
@@ -111,6 +111,7 @@ def _runs(add: Add) -> None:
         action="store_true",
         help="do not set PYTHONUNBUFFERED or line buffering",
     )
+    gate(sub)
     json_option(sub)
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
     sub = add(

@@ -49,6 +49,21 @@ def before(add: Add) -> None:
     sub.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD…", help="the command")
 
 
+def gate(sub: Parser) -> None:
+    """Add to ``run`` what is looked at before the start."""
+    sub.add_argument("--save-size", metavar="SIZE", help="size of a save of the run, like 12GiB")
+    sub.add_argument(
+        "--saves",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many saves it will make and keep: it is not started where they do not fit",
+    )
+    sub.add_argument(
+        "--force", action="store_true", help="start it even if it would fail by what is known"
+    )
+
+
 def before_launch(sub: Parser) -> None:
     """Add to ``audit`` what a person means to start."""
     sub.add_argument("--save-size", metavar="SIZE", help="size of a save of the run, like 12GiB")

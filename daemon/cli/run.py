@@ -7,16 +7,19 @@ import dataclasses
 import itertools
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..box.audit_launch import Asked
+from ..box.audit_line import AuditLine
+from ..box.launch_gate import look
 from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..launch.checkpoint_args import from_argv
 from ..launch.run_names import apart, by_place, kept, named_by_itself
 from ..launch.start import Via, check_tool, launch, prepare_log
-from ..system.errors import MiddlewatchError, UsageError
+from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.private import open_private
 from ..system.users import User
 from . import console
@@ -25,6 +28,7 @@ from .daemon import ensure
 from .named_command import check_command
 from .named_files import awaited, check_folders
 from .phone import say_phone
+from .sizes import size_of
 
 NO_FOLDER = "their folder is found when the run saves (or name it: --checkpoints DIR)"
 
@@ -38,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     check_folders(args.checkpoints)
     cwd = str(Path.cwd())
     folders = [str(Path(d).absolute()) for d in args.checkpoints] or list(from_argv(command, cwd))
+    lines = _checked(args, command, Path(cwd), folders)
     data = start_run(
         args,
         RunSpec(
@@ -50,14 +55,36 @@ def run(args: argparse.Namespace) -> int:
         via=args.via,
         keep_buffering=args.keep_buffering,
     )
+    data["checks"] = [{"what": c.what, "state": c.state, "detail": c.detail} for c in lines]
     if args.json:
         console.as_json(data)
     else:
         show(data)
+        for line in lines:
+            if line.state != "ok":
+                console.say(f"  note         {line.what}: {line.detail}")
         for sentence in awaited(folders if args.checkpoints else ()):
             console.say(f"  note         {sentence}")
         say_phone(args)
     return 0
+
+
+def _checked(
+    args: argparse.Namespace, command: Sequence[str], here: Path, folders: Sequence[str]
+) -> list[AuditLine]:
+    """What is looked at before the start. Raises Refused where the command would fail for certain."""
+    if args.saves < 0 or (args.saves and not args.save_size):
+        raise UsageError(
+            "--saves is a number of saves of --save-size", "--save-size 12GiB --saves 20"
+        )
+    asked = Asked(tuple(command), size_of(args.save_size) if args.save_size else 0, args.saves)
+    lines = look(asked, here, folders, os.environ)
+    bad = [f"{line.what}: {line.detail}" for line in lines if line.state == "bad"]
+    if bad and not args.force:
+        raise Refused(
+            f"not started, as it would fail: {'; '.join(bad)}", "to start it all the same: --force"
+        )
+    return lines
 
 
 def start_run(

@@ -127,6 +127,13 @@ def _check(config: Config, where: _Where) -> None:
         except (ValueError, OverflowError, OSError):
             problem = f"cannot read {told!r}; write it like 2026-11-22T06:00+01:00"
             raise where.error(f"cost.{key}", problem) from None
+    for folder in config.mirror.also:
+        plain = os.path.normpath(folder) if folder else "."
+        if plain == "." or os.path.isabs(plain) or plain.split("/")[0] == "..":
+            problem = f"{folder!r} is no folder inside the working directory of a run"
+            raise where.error("mirror.also", problem)
+    if config.mirror.also and not config.mirror.to:
+        raise where.error("mirror.also", "needs a destination: mirror.to")
     for dotted, problem in check_hours(config):
         raise where.error(dotted, problem)
 

@@ -184,7 +184,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class MirrorSettings:
-    """Section `[mirror]`: where verified checkpoints are copied to."""
+    """Section `[mirror]`: where verified checkpoints are copied to, and what else."""
 
     to: str = ""
     """A folder on another disk, `user@host:path`, or `remote:path` of rclone; empty: no copies."""
@@ -192,8 +192,12 @@ class MirrorSettings:
     """Names of the runs whose checkpoints are copied; empty: all runs."""
     best_only: bool = False
     """Copy only the best checkpoint, not every verified one."""
+    also: tuple[str, ...] = ()
+    """Folders of results that are copied as they change, like `["logs/", "runs/", "wandb/"]`: relative to
+    the working directory of the run."""
     limit_bytes_per_s: int = 0
-    """Most bytes sent per second, like `"20MB"`; 0: no limit."""
+    """Most bytes sent per second, like `"20MB"`; 0: no limit. Checkpoints have it, and all of `also`
+    together has it once more."""
 
 
 @dataclass(frozen=True)

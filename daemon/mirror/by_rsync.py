@@ -24,7 +24,7 @@ _SSH_OPTIONS = (
     *("-o", "BatchMode=yes", "-o", "ConnectTimeout=20"),
     *("-o", "ServerAliveInterval=20", "-o", "ServerAliveCountMax=6"),
 )
-_SILENT_S = 300
+SILENT_S = 300
 """rsync gives up after so many seconds without a byte; what it has sent stays."""
 _HASHERS = (("xxhsum -H2", "xxh3"), ("xxh128sum", "xxh3"), ("sha256sum", "sha256"))
 _SYNC = 's() { sync -- "$@" 2>/dev/null || sync; }'
@@ -90,7 +90,7 @@ class RsyncDestination:
         yield from self._check_room(job, part)
         argv = ["rsync", "--times", "--copy-links", "--inplace", "--partial", "--no-whole-file"]
         argv += ["--perms", "--chmod=D700,F600" if job.private else "--chmod=D755,F644"]
-        argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={_SILENT_S}"]
+        argv += ["--protect-args", "--from0", "--files-from=-", f"--timeout={SILENT_S}"]
         if self._limit:
             argv.append(f"--bwlimit={max(1, self._limit // 1024)}")
         argv += ["-e", shlex.join(self._ssh)]

@@ -56,7 +56,7 @@ class Copying:
         Raises :class:`MirrorError` when the copy failed; a new try needs a new object.
         """
         if not self._begun and self._place.kind == "folder":
-            check_mounted(self._place.path, _remembered(self._memory).get(str(self._place)))
+            check_place(self._place, self._memory)
         self._begun = True
         self._at = _mono()
         try:
@@ -70,9 +70,7 @@ class Copying:
             self.done = self.total
             outcome: Outcome = end.value
         if self._place.kind == "folder":
-            on = mount_of(self._place.path)
-            what = {"point": on.point, "kind": on.fstype, "source": on.source}
-            _remember(self._memory, str(self._place), what)
+            remember_place(self._place, self._memory)
         return outcome
 
     def close(self) -> None:
@@ -108,6 +106,21 @@ def forget(path: str, below: str, place: MirrorTarget) -> None:
     with contextlib.suppress(MirrorError):
         for _ in destination_of(place, 0).discard(gone):
             pass
+
+
+def check_place(place: MirrorTarget, memory: str) -> None:
+    """Raises MirrorError when a file system that should be mounted at a folder is not.
+
+    ``memory``: path of the file that keeps what was mounted where; empty for none.
+    """
+    check_mounted(place.path, _remembered(memory).get(str(place)))
+
+
+def remember_place(place: MirrorTarget, memory: str) -> None:
+    """Write down what is mounted at a folder."""
+    on = mount_of(place.path)
+    what = {"point": on.point, "kind": on.fstype, "source": on.source}
+    _remember(memory, str(place), what)
 
 
 def _remembered(path: str) -> dict[str, Any]:

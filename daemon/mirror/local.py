@@ -87,7 +87,7 @@ class FolderDestination:
         except OSError as error:
             if error.errno in _FULL:
                 shutil.rmtree(part, ignore_errors=True)
-            raise MirrorError(_reason(error, self._root)) from None
+            raise MirrorError(reason(error, self._root)) from None
         return digests
 
     def differing(
@@ -101,7 +101,7 @@ class FolderDestination:
                 found = yield from _digest(f"{home}/{item.name}")
                 wrong += [item.name] if found != digests[item.name] else []
         except OSError as error:
-            raise MirrorError(f"cannot be read back: {_reason(error, self._root)}") from None
+            raise MirrorError(f"cannot be read back: {reason(error, self._root)}") from None
         return wrong
 
     def discard(self, job: CopyJob) -> Work[None]:
@@ -134,13 +134,13 @@ class FolderDestination:
                 shutil.rmtree(part, ignore_errors=True)
             else:
                 if os.path.lexists(target):
-                    older = _free_name(target)
+                    older = free_name(target)
                     os.rename(target, older)
                     remark = f"the copy of its older contents is kept as {os.path.basename(older)}"
                 os.rename(part, target)
             sync_folder(os.path.dirname(target))
         except OSError as error:
-            raise MirrorError(_reason(error, self._root)) from None
+            raise MirrorError(reason(error, self._root)) from None
         return remark
 
     def sign(self, job: CopyJob, receipt: Mapping[str, Any]) -> Work[None]:
@@ -149,7 +149,7 @@ class FolderDestination:
         try:
             self._write(job, receipt)
         except OSError as error:
-            raise MirrorError(_reason(error, self._root)) from None
+            raise MirrorError(reason(error, self._root)) from None
 
     def _write(self, job: CopyJob, receipt: Mapping[str, Any]) -> None:
         text = json.dumps(receipt, indent=1)
@@ -235,7 +235,7 @@ def _copy(item: FileToCopy, target: str, private: bool) -> Work[str]:
     digest = xxhash.xxh3_128()
     fd = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        os.fchmod(fd, _mode(item, os.fstat(fd)))
+        os.fchmod(fd, copied_mode(item, os.fstat(fd)))
         there = os.fstat(fd).st_size
         flushed = dirty = 0
         for offset, data in chunks(item):
@@ -259,7 +259,7 @@ def _copy(item: FileToCopy, target: str, private: bool) -> Work[str]:
     return digest.hexdigest()
 
 
-def _mode(item: FileToCopy, copy: os.stat_result) -> int:
+def copied_mode(item: FileToCopy, copy: os.stat_result) -> int:
     """The mode of a copy: those may read it who may read the source, less what the umask takes."""
     shared = item.shared & OTHERS
     if item.gid == copy.st_gid or shared:  # what all may read, the group of the copy may as well
@@ -302,14 +302,16 @@ def _blocks(path: str) -> int | None:
         return None
 
 
-def _free_name(target: str) -> str:
+def free_name(target: str) -> str:
+    """A name that is free, for what is replaced and kept."""
     number = 1
     while os.path.lexists(f"{target}.replaced-{number}"):
         number += 1
     return f"{target}.replaced-{number}"
 
 
-def _reason(error: OSError, root: str) -> str:
+def reason(error: OSError, root: str) -> str:
+    """What an error of the destination means, in a sentence."""
     words = {
         errno.ENOSPC: "is full (bytes or inodes)",
         errno.EDQUOT: "is over its quota",

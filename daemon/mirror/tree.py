@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 def folder_files(folder: str, deepest: int) -> list[Found]:
     """The files of a checkpoint folder, by name. Raises OSError; :class:`Strange` for what is refused."""
-    with _opened_folder(folder) as home:
+    with opened_folder(folder) as home:
         if home.foreign:
             found = dict(home.walk(deepest))
         else:
@@ -71,7 +71,7 @@ def folder_files(folder: str, deepest: int) -> list[Found]:
 
 def named_files(folder: str, wanted: Sequence[str]) -> list[Found]:
     """These files of a folder, by name. Raises like :func:`folder_files`."""
-    with _opened_folder(folder) as home:
+    with opened_folder(folder) as home:
         found = []
         for name in sorted(wanted):
             info = os.stat(name, dir_fd=home.fd, follow_symlinks=not home.foreign)
@@ -85,7 +85,7 @@ def named_files(folder: str, wanted: Sequence[str]) -> list[Found]:
 
 def opened(item: FileToCopy) -> int:
     """Open a file of the source for reading; returns the descriptor. Raises like the above."""
-    with _opened_folder(item.path.removesuffix(f"/{item.name}") or "/") as home:
+    with opened_folder(item.path.removesuffix(f"/{item.name}") or "/") as home:
         if not home.foreign:
             return places.open_file(item.path)
         try:
@@ -113,7 +113,7 @@ def readable(item: FileToCopy) -> Iterator[str]:
 # ------------------------------------------------------------------------ the folder
 
 
-class _Home:
+class Home:
     """The open folder."""
 
     def __init__(self, fd: int, path: str) -> None:
@@ -207,10 +207,11 @@ def _way_is_open(fd: int) -> bool:
 
 
 @contextlib.contextmanager
-def _opened_folder(path: str) -> Iterator[_Home]:
+def opened_folder(path: str) -> Iterator[Home]:
+    """A folder, open for as long as the block lasts. Raises OSError."""
     fd = places.open_folder(path)
     try:
-        yield _Home(fd, path)
+        yield Home(fd, path)
     finally:
         os.close(fd)
 

@@ -24,7 +24,6 @@ from ..config.schema import Config
 from ..config.secrets import mask
 from ..judge.engine import Engine
 from ..judge.incidents import Incidents
-from ..mirror.source import MirrorSource, RunCheckpoints
 from ..parsers.reader import LogReader
 from ..sources.kernel_log import KernelLog
 from ..sources.nvml import Nvml
@@ -40,7 +39,7 @@ from ..system.pump import Pump
 from ..system.spare_socket import spare_path
 from ..system.store import Store
 from ..text.terminal import clean
-from . import state_lock
+from . import mirroring, state_lock
 from .alerting import Alerter
 from .answers import Answers
 from .attribution import Attribution
@@ -208,10 +207,8 @@ class App:
     def _go_on(self) -> None:
         """All runs are known: judge them from now on."""
         context = self.context
-        if context.config.mirror.to:
-            memory = str(context.state.root / "mirror.json")
-            mirror = MirrorSource(context.config.mirror, self._kept, self._copied, memory)
-            context.box_sources.append(context.pump.add(mirror, self._attribution.take))
+        for source in mirroring.sources(context, self._publisher.publish):
+            context.box_sources.append(context.pump.add(source, self._attribution.take))
         if context.config.checkpoints.load_milestones:
             context.pump.add(MilestoneLoads(context, self.log_line), lambda seen: None)
         self._attribution.watch_disks()
@@ -350,15 +347,6 @@ class App:
         """A run has one more checkpoint folder: watch its disk, and write it down."""
         self._attribution.watch_disks()
         self._publisher.publish(watched)
-
-    def _kept(self) -> list[RunCheckpoints]:
-        """The checkpoints of every run, from which the mirror chooses what to copy."""
-        return [run.run_checkpoints() for run in self.context.runs.values()]
-
-    def _copied(self, run: str) -> None:
-        """The mirror started, finished or gave up a copy of this run: write its files again."""
-        if run in self.context.runs:
-            self._publisher.publish(self.context.runs[run])
 
     # -- in time ------------------------------------------------------------------------
 

@@ -29,7 +29,8 @@ from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incident
 from ..judge.run_state import judge_state
 from ..launch.planned import expected_steps, kept_saves
-from ..mirror.source import Copies, RunCheckpoints
+from ..mirror.source import Copies
+from ..mirror.trees import words_about
 from ..parsers.last_words import hear
 from ..report import facts
 from ..sources.cgroup_memory import CgroupMemory
@@ -116,6 +117,8 @@ class WatchedRun:
         self.saves.promised.update(memory.get("promised", {}))
         self._marked = MarkDurability(places or PathDurability())
         self.copies = Copies.of(self.index)
+        self.trees: list[dict[str, Any]] = []
+        """How far the copies of its other results are behind."""
         self._settled = Settled()
         self._memory: CgroupMemory | None = None
         self._processes: Processes | None = None
@@ -301,14 +304,6 @@ class WatchedRun:
         self.index["resumed_from"] = self.spec.resumed_from
         self.copies.into(self.index)
 
-    def run_checkpoints(self) -> RunCheckpoints:
-        """The checkpoints of this run, as the mirror needs them."""
-        name, folders = self.spec.id.rpartition("-")[0], self.spec.whole_dirs()
-        saving_at = self.history.saving_at if self.alive else None
-        return RunCheckpoints(
-            self.spec.id, name, folders, self.index, self.copies, not self.alive, saving_at
-        )
-
     def rescan(self, now: float) -> bool:
         """Have every checkpoint verified again; ``False`` if the source is closed or missing."""
         if self.saves.source is None or not self.alive:
@@ -348,6 +343,7 @@ class WatchedRun:
             "checkpoints": facts.checkpoints(
                 history.checkpoints, self.index, history.claimed_saves, now
             ),
+            "mirrored_folders": self.trees,
             "incidents": incidents,
             "watch": [facts.source(s) for s in history.sources.values()] if self.alive else [],
             "notes": self.notes(),
@@ -362,6 +358,7 @@ class WatchedRun:
                 "start it with python -u or PYTHONUNBUFFERED=1"
             )
         notes += self.saves.notes(self.clock.now())
+        notes += words_about(self.trees)
         if self._processes is not None and self._processes.left_out:
             notes.append(f"{self._processes.left_out} processes of the run are not sampled")
         return [mask(note) for note in (*notes, *self.logs.notes())]

@@ -84,3 +84,52 @@ def test_verified_saves_are_copied_and_a_place_that_fails_is_told(box: Any) -> N
     assert [(c["step"], c["deleted"]) for c in pruned["checkpoints"]] == [(20, True), (40, False)]
     box.until(lambda: len(index_of(box, run)["checkpoints"]) == 1, "the index forgets it")
     assert (far / "gpt" / names[0]).exists()
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+logs = Path("logs/deep")
+logs.mkdir(parents=True)
+for step in range(1, 1000):
+    print(f"step {step}/1000 loss {1 / step + 1:.4f}", flush=True)
+    with open("logs/metrics.jsonl", "a") as file:
+        file.write('{"step": %d}\\n' % step)
+    (logs / f"sample-{step % 7}.txt").write_text(str(step))
+    if Path("enough").exists():
+        Path("logs/last.txt").write_text("the last words")
+        break
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.slow
+def test_results_beside_the_checkpoints_are_copied_too(box: Any) -> None:
+    far = box.root / "far"
+    box.configure(f'[mirror]\nto = "{far}"\nalso = ["logs/", "wandb/"]\n')
+    run = box.run(sys.executable, "-c", WRITER, name="gpt")
+    logs = Path(box.status(run)["cwd"]) / "logs"
+    told = box.until(
+        lambda: (rows := box.status(run)["mirrored_folders"]) and rows[0]["files"] and rows,
+        "the first look is over",
+    )
+    assert [(row["path"], row["to"]) for row in told] == [
+        (str(logs), str(far)),
+        (str(logs.parent / "wandb"), str(far)),
+    ]
+    assert [row["state"] for row in told][1] == "missing"
+    assert told[0]["watching"] in ("events", "polling", "looking")
+    sources = {s["source"]: s["state"] for s in box.status(run)["watch"]}
+    assert sources[f"mirror:{far} logs/ wandb/"] == "ok"
+    (logs.parent / "enough").touch()
+    copy = far / "gpt" / "logs"
+    box.until(
+        lambda: (
+            (copy / "last.txt").exists()
+            and (copy / "metrics.jsonl").read_bytes() == (logs / "metrics.jsonl").read_bytes()
+        ),
+        "all of it is there after the end",
+    )
+    assert sorted(p.name for p in (copy / "deep").iterdir()) == sorted(
+        p.name for p in (logs / "deep").iterdir()
+    )

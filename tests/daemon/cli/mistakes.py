@@ -83,7 +83,7 @@ middlewatch run -- python train.py
 dashes forgotten, and an option mistyped:
     middlewatch run --nmae gpt python train.py
 2 there is no option --nmae
-did you mean --name?
+did you mean --name
 
 a script mistyped:
     middlewatch run -- python tran.py

@@ -15,10 +15,13 @@ from middlewatch.daemon.mirror.copy import Copying
 from middlewatch.daemon.mirror.receipt import RECEIPT, MirrorError, job_for
 from middlewatch.daemon.mirror.remote import Outcome
 from middlewatch.daemon.mirror.targets import parse
-from middlewatch.daemon.mirror.tree import FileToCopy
+from middlewatch.daemon.mirror.tree import FileToCopy, opened_folder
+from middlewatch.daemon.mirror.tree_goal import NotTaken, source_file
+from middlewatch.daemon.mirror.tree_walk import look
 
 from ...fakes import second_user
 from ...fakes.second_user import GID, UID
+from .test_trees import Trees
 
 AT = "2026-11-21T07:00:00.000+00:00"
 SECRET = b"of root, and of nobody else" * 400
@@ -262,3 +265,38 @@ def test_the_command_says_what_it_refused(lair: Path, secret: Path) -> None:
         "put the file itself there"
     )
     assert GID == 1234
+
+
+def test_a_mirrored_folder_of_another_user(lair: Path, secret: Path, tmp_path: Path) -> None:
+    """Links, second names and swapped folders in a tree lead to nothing that its owner may not read."""
+    trees = Trees(tmp_path)
+    trees.logs = lair / "logs"
+    trees.logs.mkdir()
+    os.chown(trees.logs, UID, GID)
+    for name in ("a.txt", "d/b.txt"):
+        path = trees.logs / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(name)
+        os.chown(path.parent, UID, GID)
+        os.chown(path, UID, GID)
+        path.chmod(0o600)
+    (trees.logs / "link.txt").symlink_to(secret)
+    mine = lair / "mine"
+    mine.write_bytes(SECRET)
+    mine.chmod(0o600)
+    os.link(mine, trees.logs / "second.txt")  # of root: its owner gave it another name
+    row = trees.settle()
+    assert row["left_out"] == 1
+    assert "second.txt belongs to root" in row["detail"]
+    assert trees.copies() == ["a.txt", "d/b.txt"]
+    assert stat.S_IMODE((trees.far / "a.txt").stat().st_mode) == 0o600
+    with opened_folder(str(trees.logs)) as home:
+        shutil.rmtree(trees.logs / "d")
+        (trees.logs / "d").symlink_to(secret.parent)
+        with pytest.raises(NotTaken, match="link"):
+            source_file(home, f"d/{secret.name}")
+        with pytest.raises(OSError, match="link"):
+            look(home.fd, "d", ())
+    trees.look_whole()
+    assert SECRET not in [(trees.far / name).read_bytes() for name in trees.copies()]
+    trees.copier.close()
