@@ -50,6 +50,8 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     if own is None:
         return ""
     rule = next((one for one in own.rules if one.name == case.key), None)
+    if rule is None and case.trouble != "own_rule":
+        return ""
     if rule is None:
         return f"the rule {case.key} is not in the configuration any more"
     return ceased(rule, own.standings[rule.name])

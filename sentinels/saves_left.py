@@ -2,7 +2,7 @@
 
 Decides: How much space each save uses for good is read from the free space after the last two
     saves, which includes what the trainer deletes: a trainer that keeps two checkpoints gives no
-    finding, one that deletes nothing gives one at its sixth save: before, it may be about to keep five. What goes beyond the size of the
+    finding, one that deletes nothing gives one at its fourth save: before, it may be about to keep three. What goes beyond the size of the
     saves that were kept is not theirs. Reported when only two more saves fit; hours earlier if
     every save used more space; or when something else fills the disk: a trouble of the box. Bytes
     and inodes are judged in the same way; no finding while half of the disk is free.
@@ -37,9 +37,9 @@ class Limits:
     ahead_s: float = 14400.0
     """Reported when a save will not fit within this time, if each of the last saves used space for
     good; also when something else fills the disk within this time."""
-    settled_saves: int = 6
-    """Saves after which a trainer that has deleted none counts as one that never deletes: up to five are what
-    trainers are usually told to keep. A save that does not fit is told before, by the rule ``disk_full``."""
+    settled_saves: int = 4
+    """Saves after which a trainer that has deleted none counts as one that never deletes: three are what most
+    trainers are told to keep that are told a number. A save that does not fit is told before, by the rule ``disk_full``."""
     many_saves: int = 10
     """The same for a report hours ahead: hardly any trainer keeps that many."""
     short_s: float = 900.0

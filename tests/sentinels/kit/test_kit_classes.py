@@ -79,9 +79,9 @@ def test_a_finding_needs_a_row() -> None:
 
 # ------------------------------------------------------------------------ names in the code
 
-OWN_WORDS = ("drill.py", "silence_words.py", "dead_man.py", "box_words.py")
+OWN_WORDS = ("drill.py", "silence_words.py", "dead_man.py", "box_words.py", "answers.py")
 """The first calls its drills troubles (the classes they wait for are asked below), the others what is wrong with
-the watch itself: its heartbeat, its routes, a box that does not answer."""
+the watch itself: its heartbeat, its routes, the answers from a phone, a box that does not answer."""
 ASKED = frozenset({"trouble", "cause", "symptom", "class"})
 
 
