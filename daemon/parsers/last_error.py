@@ -112,7 +112,7 @@ _CARET = re.compile(r"\s*\^[\s^~]*$|\s*~+\^")
 _OF_TIME = re.compile(
     r"(?i)\b(?:time|took|elapsed|duration|seconds|minutes|hours|sec|exit|status)\b|\d:\d\d:\d\d|用时|耗时|dauer|durée"
 )
-_VALUES = re.compile(r"(?i)\w[\"']?\s?[:=]\s?[-+]?(?:\d|nan\b|inf\b)")
+_VALUES = re.compile(r"(?i)\w[\"']?\s?[:=]\s?[\"']?[-+]?(?:\d|nan\b|inf\b)")
 SEVERAL = 2
 """Values with names from which a line is about more than a time."""
 _SAVED = re.compile(
