@@ -34,6 +34,8 @@ LEAST_CORES, STILL = 0.02, 0.1
 choice; a deadlock uses 0.00)."""
 HEARD_S = 20.0
 """... or, in a run that has no steps, seconds after the end in which its log must still grow."""
+SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ash", "busybox"))
+"""A child of these with the same name is a part of a script (``serve &``), not a worker."""
 TRIALS = 2
 """Trials of a search for each of its workers that must have begun or ended while the lost one lived: a
 process that runs a single trial may fail with it."""
@@ -131,7 +133,8 @@ def _missed_by(view: View, ending: ProcessEnded) -> ProcessSample | None:
         return None
     kin = len(_kin(before, own))
     search = trials_of(view) is not None
-    if parent.name != own.name and not (search and kin > 1):
+    other = parent.name != own.name or parent.name in SHELLS
+    if other and not (search and kin > 1):
         return None  # another program, or started by a shell: beside the training, not a part of it
     first = next((look for look in view.process_samples if _has(look, own)), before)
     if ending.at - first.at < LIVED_S:

@@ -120,3 +120,15 @@ def test_workers_that_end_with_a_status_of_their_own_are_recycled(story: Story) 
     goes_on(story, 30, worker(200), worker(201)).end(17, main=False, pid=200, name="python")
     goes_on(story, 30, worker(201), worker(202)).end(17, main=False, pid=201, name="python")
     assert goes_on(story, 50, worker(202)).asks("crash") == []
+
+
+def test_a_function_of_a_script_is_no_worker(story: Story) -> None:
+    """``serve & … kill $(cat tracker.pid)``: a server beside the training is begun anew."""
+    script = sample(name="bash", cpu_s=0.1)
+    trainer, server = worker(201, name="python", cpu_s=9.0), worker(name="bash")
+    for seconds, *beside in ((30, trainer, server), (50, trainer)):
+        for _ in range(seconds):
+            story.lives(1, 0.5, None, script, *beside).step(0.0)
+        if server in beside:
+            story.end(143, main=False, pid=200)
+    assert story.asks("crash") == []
