@@ -34,6 +34,11 @@ _BARE = re.compile(
     r"\s*(?P<step>\d{1,9})(?P<mark>[\t,; ])\s{0,3}"
     r"(?P<value>[-+]?\d+\.\d+(?:[eE][-+]?\d+)?|nan|NaN|inf)\s*"
 )
+_OF_TIME = re.compile(
+    r"(?:wall|local|utc)?[ _]?(?:date|time|day|clock|ts)(?:[ _]?(?:time|stamp|utc))?|when|at|zeit|datum|uhrzeit|heure|hora|fecha|data"
+    r"|时间|日期|時刻|日時|時間|시간|время|дата"
+)
+"""Columns with a date or a time of day."""
 _PLAIN_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
 
 
@@ -115,6 +120,8 @@ def row_fields(text: str, header: Header) -> list[Field]:
     if header.mark == " " and len(cells) != len(names):
         words = tuple(" ".join(names).split())
         names = words if len(words) == len(cells) else names
+    while 0 < len(names) - len(cells) and header.mark != " " and _OF_TIME.fullmatch(fold(names[0])):
+        names = names[1:]  # it was taken for the time of the line, and is known
     short = len(names) - len(cells)
     if short > (1 if header.mark == " " else 0) or (short < 0 and header.mark != " "):
         return []
@@ -128,7 +135,7 @@ def row_fields(text: str, header: Header) -> list[Field]:
         if match is None:
             fraction = _FRACTION.fullmatch(cell) if ours in ("epoch", "step") else None
             if fraction is None:
-                if cell.strip() and not fields:
+                if cell.strip() and not fields and not _OF_TIME.fullmatch(folded):
                     return []
                 continue
             match = fraction

@@ -646,6 +646,18 @@ case(
     lr=[(2, 0.0003), (3, 0.0003)],
 )
 case(
+    "csv that begins with the time of day",
+    "time,step,loss,images_per_s\n14:08:32,273,0.71,52.3\n14:08:33,274,0.69,52.1\n",
+    step=[(2, 273), (3, 274)],
+    train_loss=[(2, 0.71), (3, 0.69)],
+)
+case(
+    "csv that begins with a date and a time",
+    "date;time;epoch;train_loss\n2026-11-26;14:08:32;3;0.71\n2026-11-26;14:09:32;4;0.69\n",
+    epoch=[(2, 3), (3, 4)],
+    train_loss=[(2, 0.71), (3, 0.69)],
+)
+case(
     "csv of lightning",
     "epoch,step,train_loss,val_loss\n0,49,2.31,\n0,99,2.11,\n0,99,,2.41\n",
     step=[(2, 49), (4, 99)],
