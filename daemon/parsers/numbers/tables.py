@@ -120,7 +120,7 @@ def row_fields(text: str, header: Header) -> list[Field]:
     if header.mark == " " and len(cells) != len(names):
         words = tuple(" ".join(names).split())
         names = words if len(words) == len(cells) else names
-    while 0 < len(names) - len(cells) and header.mark != " " and _OF_TIME.fullmatch(fold(names[0])):
+    while len(names) - len(cells) > 0 and header.mark != " " and _OF_TIME.fullmatch(fold(names[0])):
         names = names[1:]  # it was taken for the time of the line, and is known
     short = len(names) - len(cells)
     if short > (1 if header.mark == " " else 0) or (short < 0 and header.mark != " "):
