@@ -26,6 +26,12 @@ FOR = 16
 """Consecutive reports for which it must be lost (our choice)."""
 
 
+BLOWN, BLOWN_FOR = 10.0, 8
+"""A level of so many times the highest of the first values, for so many consecutive reports, needs no noise to
+be judged: a short run that falls and then climbs by a power of ten with every few reports has no other
+measure (our choice)."""
+
+
 @dataclass(slots=True)
 class Undone:
     """The first, the lowest and the newest level of one series."""
@@ -36,7 +42,10 @@ class Undone:
     _noise: float = 0.0
     """The largest of the usual differences in a window."""
     _for: int = 0
-    SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_noise", "_for")
+    _top: float = 0.0
+    """The highest of the first values."""
+    _blown: int = 0
+    SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_noise", "_for", "_top", "_blown")
 
     @property
     def level(self) -> float | None:
@@ -46,7 +55,7 @@ class Undone:
     def restart(self) -> None:
         """What comes is not comparable to what was before."""
         self._newest.clear()
-        self._first, self._noise, self._for = None, 0.0, 0
+        self._first, self._noise, self._for, self._blown = None, 0.0, 0, 0
 
     def push(self, value: float) -> float | None:
         """Take in the next finite value; returns the lowest level once all is lost again."""
@@ -57,10 +66,14 @@ class Undone:
         self._noise = max(self._noise, median(abs(b - a) for a, b in pairwise(self._newest)))
         if self._first is None:
             self._first = self._best = level
+            self._top = max(self._newest)
             return None
         self._best = min(self._best, level)
         learnt = self._first - self._best
         lost = learnt > max(LEARNT * abs(self._first), OUT * self._noise)
         lost = lost and level >= self._best + LOST * learnt
         self._for = self._for + 1 if lost else 0
-        return self._best if self._for == FOR else None
+        blown = self._best < self._first and level >= BLOWN * self._top > 0.0
+        self._blown = self._blown + 1 if blown else 0
+        told = self._for == FOR or (self._blown == BLOWN_FOR and self._for < FOR)
+        return self._best if told else None

@@ -43,6 +43,13 @@ def test_all_is_lost_once() -> None:
     assert best(LEARNS + CLIMBS + [3.4] * 40) == [pytest.approx(0.2, abs=0.02)]
 
 
+def test_a_short_run_that_falls_and_then_climbs_by_powers_of_ten() -> None:
+    """All differences are as large as the climb itself; above ten times the beginning it is told, once."""
+    fall = [5.2, 5.1, 4.1, 2.6, 1.2, 0.5, 0.4, 0.5, 0.6, 0.7]
+    assert best([*fall, *(0.7 * 1.4**n for n in range(12))]) == []
+    assert len(best([*fall, *(0.7 * 1.4**n for n in range(60))])) == 1
+
+
 @pytest.mark.parametrize(
     "losses",
     [
