@@ -84,7 +84,7 @@ class TreeCopier:
             self._ledger = Ledger(f"{home}/{LEDGER}" if home else ":memory:")
         for key in self._trees.keys() - wanted.keys():
             self._trees.pop(key).close()
-        for key in wanted.keys() - self._trees.keys():
+        for key in [one for one in wanted if one not in self._trees]:  # they are told in this order
             source, below = key
             number = self._ledger.tree(source, f"{place}/{below}")
             memory = f"{home}/mirror.json" if home else ""
