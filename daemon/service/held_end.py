@@ -64,8 +64,6 @@ class HeldEnd:
         if self._held is None:
             self._since = self._clock.monotonic()
             logs.forget_level()
-        elif end.exit_code is None and end.signal is None:
-            return  # what was learnt before, and is now forgotten: the process has no parent any more
         self._held = end
 
     def release(self, logs: Logs) -> bool:
