@@ -38,16 +38,6 @@ class HeldEnd:
         self._since = 0.0
         """Monotonic."""
 
-    def hold_again(self) -> None:
-        """After a restart: an end that was seen, and perhaps not told, waits until the logs are read by this daemon."""
-        ends = self._history.endings
-        self._held = next((end for end in ends if end.main), None)
-        if self._held is not None:
-            self._since = self._clock.monotonic()
-            kept = [end for end in ends if not end.main]
-            ends.clear()
-            ends.extend(kept)
-
     @property
     def at(self) -> float | None:
         """When the main process was seen to be gone (epoch seconds); ``None`` while it lives."""

@@ -106,8 +106,6 @@ class WatchedRun:
         self.fresh: set[type] = set()
         self.end_alerted = self.state in ENDED
         self._end = HeldEnd(self.history, clock)
-        if self.ended_at is None:
-            self._end.hold_again()
         self.resting = False
         self._lived_at: float = memory.get("lived_at", now)
         self._saves_seen = self.index_stale = False

@@ -165,18 +165,3 @@ def test_an_end_waits_for_a_far_log_but_not_for_ever(
     assert ending is not None
     assert ending.exit_code == 2, "what was learnt of it last"
     assert ProcessEnded in watched.fresh
-
-
-def test_an_end_that_an_earlier_daemon_saw_waits_for_the_logs_again(tmp_path: Path) -> None:
-    """Killed between the two: the next one knows the end, and not yet the last lines."""
-    watched, clock = dying(tmp_path)
-    watched.history.add(ProcessEnded(clock.now(), 2**22 + 7, main=True, exit_code=1))
-    _, pump, inotify = parts()
-    clock.jump(20.0)
-    again = WatchedRun(watched.spec, BoxHistory(), clock, saved=watched.save())
-    again.logs.start(pump, inotify)
-    assert again.view(clock.now()).ending is None
-    again.take_end()
-    view = again.view(clock.now())
-    assert view.ending is not None
-    assert "disk_full" in {event.trouble for event in view.events}
