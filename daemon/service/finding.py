@@ -8,6 +8,7 @@ attempt of the same run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -262,7 +263,11 @@ class Finding:
             if fresh or run not in self._ends or since is not None:
                 self._ends[run] = _places(watched)
             if since is not None:
-                watched.history.cut(since, LAST_LINES_S)
+                # What was written before this daemon began is read later: of it only steps that
+                # begin anew are of another run.
+                gap = watched.history.gap_at
+                unseen = gap is not None and watched.lived_at < gap
+                watched.history.cut(since, math.inf if unseen else LAST_LINES_S)
                 # After this time its own last lines were read.
                 if self._context.clock.now() - since >= LAST_LINES_S:
                     self._left.add(run)
