@@ -36,8 +36,7 @@ ranks that notice the end of their launcher are gone by then (torch checks every
 HANDED_S = 30.0
 """Seconds in which ``middlewatch run`` hands its run to the daemon itself."""
 LAST_LINES_S = 1.0
-"""Seconds after an end in which what comes into its logs is of the run that ended: its last lines
-are read within a second, and the next program needs longer to import anything."""
+"""Seconds after an end in which its last lines are read; the next program needs longer to import."""
 IMPORTS_S = 2.0
 """Seconds after its start in which a program has logged nothing: it imports its framework."""
 _PROOF_LINES = 200
@@ -240,8 +239,6 @@ class Finding:
         earlier.spec = replace(earlier.spec, notes=(*earlier.spec.notes, words))
         self._publish(earlier)
 
-    # -- what becomes of them ------------------------------------------------------------
-
     def look_at(self, watched: WatchedRun) -> None:
         """Called before a run is judged: what has it shown, and does anything follow its end?"""
         run = watched.spec.id
@@ -263,11 +260,9 @@ class Finding:
             if fresh or run not in self._ends or since is not None:
                 self._ends[run] = _places(watched)
             if since is not None:
-                # What was written before this daemon began is read later: of it only steps that
-                # begin anew are of another run.
-                gap = watched.history.gap_at
-                unseen = gap is not None and watched.lived_at < gap
-                watched.history.cut(since, math.inf if unseen else LAST_LINES_S)
+                # What no daemon saw written is read late: only steps that begin anew are another run's.
+                seen = watched.lived_at >= (watched.history.gap_at or 0.0)
+                watched.history.cut(since, LAST_LINES_S if seen else math.inf)
                 # After this time its own last lines were read.
                 if self._context.clock.now() - since >= LAST_LINES_S:
                     self._left.add(run)
