@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
-from .kit.progress import completed
+from .kit.progress import completed, ended_well
 from .kit.recovery import OpenIncident, saved_since
 from .kit.saves.pattern import no_inodes, saves_on
 
@@ -157,7 +157,8 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     was_full = _was_full(view, limits, error)
     raised = "exception" in error.details
     saving = raised and error.trouble == "ckpt_write_failed"  # its frames are those of a save
-    if was_full is None and not raised and _ended_well(view) and "[Errno " not in error.text:
+    text_only = was_full is None and not raised and "[Errno " not in error.text
+    if text_only and ended_well(view) and completed(view):
         return  # every mount has space, and nobody says that a call failed: text, of a model or of another log
     unproven = was_full is None and view.ending is None and not (overcame or saving)
     wait_s = limits.settle_s
@@ -182,10 +183,6 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
         line=error.line,
         details=dict(error.details),
     )
-
-
-def _ended_well(view: View) -> bool:
-    return view.ending is not None and view.ending.exit_code == 0 and completed(view)
 
 
 def _was_full(view: View, limits: Limits, error: LogEvent) -> DiskSample | None:

@@ -32,7 +32,7 @@ from .kit import (
 )
 from .kit.loss.finite import EARLY, Finiteness, Streak, is_component
 from .kit.numbers import number, pace
-from .kit.progress import completed
+from .kit.progress import completed, ended_well
 from .kit.recovery import OpenIncident, values_since
 from .kit.trials import Trials, trials_of
 from .kit.troubles import Troubles, describe_event
@@ -176,14 +176,10 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
     yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
 
 
-def _ended_well(view: View) -> bool:
-    return view.ending is not None and view.ending.exit_code == 0
-
-
 def _as_before(values: Finiteness, streak: Streak, view: View) -> bool:
     """True at the good end of a run, for what it has come back from again and again: a search in which the
     last setting diverges, as others did."""
-    if not _ended_well(view) or values.returns(streak.metric) < OFTEN:
+    if not ended_well(view) or values.returns(streak.metric) < OFTEN:
         return False
     longest = values.ended(streak.metric)
     return longest is not None and streak.count <= longest.count
@@ -245,10 +241,10 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             continue
         severity = Severity.INFO if overcame else Severity.parse(newest.severity)
         wanted = SCALER_STEPS if metric == "grad_norm" else in_a_row
-        if _ended_well(view) and "skip" in newest.text.lower():
+        if ended_well(view) and "skip" in newest.text.lower():
             continue  # by design, though it was the last step
         lasts = len([e for e in events[-wanted:] if not view.went_on_after(e)]) == wanted
-        well = view.ending is None or (view.ending.exit_code == 0 and completed(view))
+        well = view.ending is None or (ended_well(view) and completed(view))
         if view.live and well and not lasts:
             if not newest.fatal and view.now - newest.at < _unproven_s(view):
                 continue  # the next reports will show whether it was one batch

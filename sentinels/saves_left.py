@@ -38,8 +38,8 @@ class Limits:
     """Reported when a save will not fit within this time, if each of the last saves used space for
     good; also when something else fills the disk within this time."""
     settled_saves: int = 4
-    """Saves after which a trainer that has deleted none counts as one that never deletes: three are what most
-    trainers are told to keep that are told a number. A save that does not fit is told before, by the rule ``disk_full``."""
+    """Saves after which a trainer that has deleted none counts as one that never deletes. Many keep three and
+    delete the first one then (our choice); a next save that does not fit is told earlier, by ``disk_full``."""
     many_saves: int = 10
     """The same for a report hours ahead: hardly any trainer keeps that many."""
     short_s: float = 900.0

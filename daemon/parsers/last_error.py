@@ -152,7 +152,7 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
     if last and _WELL.search(last[-1][1]) and not says_error(last[-1][1]):
-        return {"farewell": "end", "said": last[-1][1][:200]}  # of a pipe: it proves no more
+        return {"farewell": "end", "said": last[-1][1][:200]}  # tracebacks before it still count
     late = set()
     if len(new) > ENDING:
         texts = [text for _, text in new]

@@ -60,6 +60,11 @@ def plan_reached(view: View, slack_ratio: float = 0.01) -> bool | None:
     return marks[0] >= total - max(interval, 1.0, slack_ratio * total)
 
 
+def ended_well(view: View) -> bool:
+    """True when the main process has ended with exit status 0: no more than that is known."""
+    return view.ending is not None and view.ending.exit_code == 0
+
+
 def completed(view: View, slack_ratio: float = 0.01) -> bool:
     """True when the run has reached its planned steps, or said that it is done.
 

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-from .loopback import Loopback
+from .loopback import Loopback, QuietHandler
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Healthchecks:
         self.uuid = "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278"
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
                 name, _, signal = self.path.strip("/").partition("/")
@@ -46,9 +46,6 @@ class Healthchecks:
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
-
-            def log_message(self, *args: object) -> None:
-                return
 
         self._server = Loopback(Handler)
         self.url = f"{self._server.url}/{self.uuid}"
@@ -82,7 +79,7 @@ class Kuma:
         self.told: list[str] = []
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.told += parse_qs(urlsplit(self.path).query)["status"]
                 answer = b'{"ok":true}'
@@ -90,9 +87,6 @@ class Kuma:
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
-
-            def log_message(self, *args: object) -> None:
-                return
 
         self._server = Loopback(Handler)
         self.url = f"{self._server.url}/api/push/TOKEN"

@@ -6,6 +6,19 @@ import http.server
 import threading
 
 
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """Writes no log, and bears with a client that hangs up."""
+
+    def log_message(self, *args: object) -> None:
+        return
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except OSError:
+            return
+
+
 class Loopback:
     """Serves with ``handler`` on a free port until :meth:`close`."""
 

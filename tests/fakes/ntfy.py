@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from .loopback import Loopback
+from .loopback import Loopback, QuietHandler
 
 _TOPIC = re.compile(r"[\w\-]{1,64}")
 
@@ -87,7 +87,7 @@ class Ntfy:
         self._ids = itertools.count(1)
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 status = outer._publish(self.path, dict(self.headers), body)
@@ -108,15 +108,6 @@ class Ntfy:
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
-
-            def log_message(self, *args: object) -> None:
-                return
-
-            def handle(self) -> None:
-                try:
-                    super().handle()
-                except OSError:
-                    return
 
         self._server = Loopback(Handler)
         self.url = self._server.url

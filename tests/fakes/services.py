@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from .loopback import Loopback
+from .loopback import Loopback, QuietHandler
 
 NAMES = (
     "api.telegram.org",
@@ -167,7 +167,7 @@ class Services:
         context.load_cert_chain(self.certificate, folder / "key.pem")
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             host = ""
 
@@ -199,15 +199,6 @@ class Services:
             def finish(self) -> None:
                 super().finish()
                 self.connection.close()
-
-            def log_message(self, *args: object) -> None:
-                return
-
-            def handle(self) -> None:
-                try:
-                    super().handle()
-                except OSError:
-                    return
 
         self._server = Loopback(Handler)
         self.proxy = self._server.url

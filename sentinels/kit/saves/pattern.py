@@ -76,8 +76,8 @@ class Saves:
     def being_written(self, view: View, now: DiskSample) -> bool:
         """True when it is the next save that takes what is gone, whatever its unfinished file is called.
 
-        A trainer that deletes makes room for the next save first, or after it: there was enough for it since the
-        newest, what went since then is no more than one save, and the next is not late.
+        Only for a trainer that deletes older saves: there was room for the next one, no more than one save
+        has gone since, and the next one is not late.
         """
         if not prunes(view) or self.late(view.now):
             return False

@@ -531,3 +531,20 @@ def test_nor_when_the_daemon_was_started_anew_and_has_not_seen_it_alive(
         process.kill()
         process.wait()
     assert [step for _, step in again.history.step_times] == [5000]
+
+
+def test_what_it_wrote_itself_while_no_daemon_was_there_is_its_own(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next daemon reads it late, seconds after the same shell has started something else."""
+    began = desk.clock.now()
+    first = desk.new(started_at=began - 60, pid=4194303)
+    first.add_observations([ProcessesSeen(began, (sample(4194303, 4),))])
+    desk.report(first, 0.4, first=5000)
+    desk.clock.jump(30.0)
+    again = WatchedRun(first.spec, desk.context.box, desk.clock, first.save())
+    desk.context.runs[first.spec.id] = again
+    monkeypatch.setattr(desk.finding, "_next_since", lambda watched: began + 20.0)
+    desk.report(again, 0.39, 0.38, first=5001)
+    desk.end(again, 0)
+    assert [step for _, step in again.history.step_times] == [5000, 5001, 5002]
