@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..fakes import box_wide
 from ..fakes.box import Box, Receiver
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -28,6 +29,14 @@ def box(tmp_path: Path, receiver: Receiver) -> Iterator[Box]:
     made.configure("")
     yield made
     made.close()
+
+
+@pytest.fixture
+def searching(box: Box) -> Iterator[None]:
+    """The daemon may look for the trainings of the whole box; it ends that before others may want to be alone."""
+    with box_wide.searching():
+        yield
+        box.command("watch", "--once", "--json", check=False)
 
 
 @pytest.fixture

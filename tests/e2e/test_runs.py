@@ -50,7 +50,9 @@ def test_a_real_gpt_in_torch(box: Any, program: Program) -> None:
 
 @pytest.mark.slow
 @pytest.mark.system
-def test_watch_without_options_finds_every_run_of_the_box(box: Any, program: Program) -> None:
+def test_watch_without_options_finds_every_run_of_the_box(
+    box: Any, program: Program, searching: None
+) -> None:
     """``> file`` under nohup, ``| tee file``, inside tmux, and a torchrun job of two ranks."""
     pytest.importorskip("torch")
     if not shutil.which("tmux"):

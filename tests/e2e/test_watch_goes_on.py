@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +107,8 @@ def _critical(box: Any, run: dict[str, Any]) -> list[Any]:
 
 
 @pytest.fixture
-def bench(box: Any) -> Iterator[Bench]:
-    yield Bench(box)
-    # A search that goes on would find the runs of the tests beside this one.
-    box.command("watch", "--once", "--json", check=False)
+def bench(box: Any, searching: None) -> Bench:
+    return Bench(box)
 
 
 @pytest.mark.slow
@@ -185,7 +182,7 @@ def test_the_end_of_what_does_not_train_wakes_nobody(
     assert [i for i in box.ask("incidents") if i["run"] == run["run"]] == []
 
 
-def test_watch_once_ends_the_search(box: Any) -> None:
+def test_watch_once_ends_the_search(box: Any, searching: None) -> None:
     box.command("watch", "--json", check=False)
     sources = [s["source"] for s in box.ask("overview")["watch"]]
     assert "newcomers" in sources

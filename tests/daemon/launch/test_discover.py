@@ -24,6 +24,8 @@ from middlewatch.daemon.launch.tmux import attach_tmux
 from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.errors import Refused, UsageError
 
+from ...fakes import box_wide
+
 T = TypeVar("T")
 
 TOY = """
@@ -388,10 +390,11 @@ class Tmux:
 def tmux(tmp_path: Path) -> Iterator[Tmux]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
-    server = Tmux(tmp_path / "tmux.sock")
-    yield server
-    with contextlib.suppress(subprocess.CalledProcessError):
-        server("kill-server")
+    with box_wide.not_searched():
+        server = Tmux(tmp_path / "tmux.sock")
+        yield server
+        with contextlib.suppress(subprocess.CalledProcessError):
+            server("kill-server")
 
 
 TICKING = """
