@@ -160,7 +160,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
         details = {"grad_norm": norm, "usual_grad_norm": usual}
     else:
         details = {}
-    verb = "has risen slowly" if jump.slow else "jumped"
+    verb = "has risen" if jump.slow else "jumped"
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
     came = _became(jump, excused=excused)

@@ -179,11 +179,15 @@ class Jumps:
             slow.waits = max(slow.waits, TO - 1)
         series.eval_limit = max(series.evals) if len(series.evals) == OF_LAST else None
 
-    def lost_all(self, file: str, series: LossSeries, best: float) -> None:
-        """The loss is where it began: a slow rise that needs no further look.
-
-        ``best``: the lowest level before.
-        """
+    def lost_all(self, file: str, series: LossSeries, best: float | None) -> None:
+        """The loss is where it began, and was at ``best``: no jump or slow rise needs a further look."""
+        if best is None:
+            return
+        jump = series.jump
+        if jump is not None and jump.state == "open":
+            jump.undone = (series.newest[-1].value - jump.base) / progress_of(series, jump.base)
+            jump.waits, jump.state = 0, "lasting"
+            return
         if series.slow is None:
             self.rise(file, series, Rise(best, series.guard.spread, FOR))
         slow = series.slow
@@ -191,6 +195,8 @@ class Jumps:
             slow.base = min(slow.base, best)
             slow.lost = (series.newest[-1].value - slow.base) / progress_of(series, slow.base)
             slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
+            # The fall at the beginning is no measure: it is back when it has come half the way.
+            slow.spread = min(slow.spread, (slow.top - slow.base) / STILL_UP)
 
     def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
         """The learning rate climbs higher than ever, and the loss does not fall any more."""
@@ -359,9 +365,7 @@ class Jumps:
         if seen is None:
             return
         if mark.step is not None and seen.step is not None and mark.step < seen.step:
-            series.loaded = (
-                None  # the next job of a queue, or a restart: that is judged by its steps
-            )
+            series.loaded = None  # another job, or a restart: that is judged by its steps
             return
         seen.marks.append(mark)
         if len(seen.marks) < BEGINNING and mark.step is not None:

@@ -215,6 +215,7 @@ class Losses(Accumulator):
                 return False
             if number < series.step and not series.rewound(seen, number, value):
                 return False
+        of_epoch = seen.epoch is not None and series.epoch == seen.epoch - 1
         series.step, series.epoch, series.total = number, seen.epoch, seen.total
         if series.behind:
             series.behind.clear()
@@ -234,6 +235,8 @@ class Losses(Accumulator):
                 series.zeros.all_right = True
         if not nothing:  # else a mask or a bug: do not learn that level
             self._judge(seen.file, series, mark)
+            if of_epoch and not series.rough:
+                self._jumps.lost_all(seen.file, series, series.undone.push_epoch(value))
         return True
 
     def _judge(self, file: str, series: LossSeries, mark: LoggedValue) -> None:
@@ -275,9 +278,7 @@ class Losses(Accumulator):
         if guard.relearns:
             series.drift.restart()
             series.undone.restart()
-        best = series.undone.push(mark.value)
-        if best is not None:
-            self._jumps.lost_all(file, series, best)
+        self._jumps.lost_all(file, series, series.undone.push(mark.value))
         rise = series.drift.push(mark.value)
         if rise is not None:
             self._jumps.rise(file, series, rise)

@@ -3,6 +3,10 @@
 The detectors of jumps and of slow rises measure against the noise before. In a short run the fall at
 its beginning is part of that noise, so a climb of some hundred steps stays below their limits. But a
 loss that is near its first level again, and stays there, needs no noise to be judged.
+
+Where a report is the mean of a whole epoch, it has little noise of its own, and twenty of them are hours.
+There four in a row are enough, if none since the half was learnt was as high: of values that come in any
+order, the last four are the highest of twelve in one of 495 cases.
 """
 
 from __future__ import annotations
@@ -26,6 +30,14 @@ FOR = 16
 """Consecutive reports for which it must be lost (our choice)."""
 
 
+EPOCHS, OF_EPOCHS = 4, 8
+"""In a row, and after so many: the means of epochs that must be lost (our choice, see above)."""
+KEPT = 64
+"""Means that are kept: the first, and the newest."""
+HALF = 0.5
+"""Part of the first level's way down to the lowest from which the loss counts as learnt, for such means."""
+
+
 BLOWN, BLOWN_FOR = 10.0, 8
 """A level of so many times the highest of the first values, for so many consecutive reports, needs no noise to
 be judged: a short run that falls and then climbs by a power of ten with every few reports has no other
@@ -45,7 +57,11 @@ class Undone:
     _top: float = 0.0
     """The highest of the first values."""
     _blown: int = 0
-    SAVED: ClassVar[Any] = ("_newest", "_first", "_best", "_noise", "_for", "_top", "_blown")
+    _epochs: list[float] = field(default_factory=list)
+    """The means of the epochs in a row so far, at most :data:`KEPT`."""
+    SAVED: ClassVar[Any] = (
+        *("_newest", "_first", "_best", "_noise", "_for", "_top", "_blown", "_epochs"),
+    )
 
     @property
     def level(self) -> float | None:
@@ -56,6 +72,24 @@ class Undone:
         """What comes is not comparable to what was before."""
         self._newest.clear()
         self._first, self._noise, self._for, self._blown = None, 0.0, 0, 0
+        self._epochs.clear()
+
+    def push_epoch(self, value: float) -> float | None:
+        """Take in the next finite mean of an epoch; returns the lowest before once all is lost again."""
+        means = self._epochs
+        means.append(value)
+        if len(means) > KEPT:
+            del means[1]  # the first is the level from which it learnt
+        if len(means) < OF_EPOCHS + EPOCHS:
+            return None
+        first, best = means[0], min(means[:-EPOCHS])
+        learnt = first - best
+        since = next(n for n, mean in enumerate(means) if mean <= first - HALF * learnt)
+        settled = means[since:-EPOCHS]
+        if learnt <= LEARNT * abs(first) or len(settled) < EPOCHS:
+            return None
+        highest = max(best + LOST * learnt, *settled)
+        return best if min(means[-EPOCHS:]) > highest else None
 
     def push(self, value: float) -> float | None:
         """Take in the next finite value; returns the lowest level once all is lost again."""
