@@ -54,6 +54,7 @@ class Ledger:
         try:
             self._open(path)
         except sqlite3.DatabaseError:
+            self._db.close()
             for end in ("", "-journal"):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path + end)

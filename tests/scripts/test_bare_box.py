@@ -80,3 +80,13 @@ def test_an_unknown_system_is_named(tmp_path: Path) -> None:
     done = bare_box(tmp_path, "debian-7")
     assert done.returncode == 2
     assert "no such system: debian-7; known: debian-12" in done.stderr
+
+
+def test_every_way_to_install_is_read_from_the_page() -> None:
+    page = (SCRIPTS.parent / "docs" / "install.md").read_text(encoding="utf-8")
+    lines = list(names_of("install_ways.py")["typed"](page))
+    assert lines[0] == "python3 -m venv ~/.middlewatch && ~/.middlewatch/bin/pip install ."
+    for way in ("pipx install", "uv tool install", "~/.middlewatch/bin/pip install"):
+        for what in (".", "WHEEL", "git+ADDRESS"):
+            assert sum(line.endswith(f"{way} {what}") for line in lines) == 1, (way, what)
+    assert len(lines) == 9

@@ -64,6 +64,7 @@ def make(folder: Path) -> None:
         f"#!{sys.executable}\nimport sys\nfrom middlewatch.daemon.cli import main\nsys.exit(main())\n"
     )
     shim.chmod(0o755)
+    (folder / "bin" / "python").symlink_to(sys.executable)  # a bare box has no program of that name
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(os.path.relpath(folder / "stale" / "middlewatch.sock"))
     (folder / "stale").chmod(0o700)

@@ -258,6 +258,7 @@ def test_checkpoints_are_left_to_those_who_prove_them(trees: Trees) -> None:
     assert trees.copies() == ["after.txt", "ckpt/metrics.jsonl"]
 
 
+@pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning")  # of watchdog, and harmless
 @pytest.mark.parametrize("how", ["events", "polling", "looking"])
 def test_nothing_is_missed(trees: Trees, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if how != "events":
@@ -358,7 +359,10 @@ def test_without_watches_it_looks(tmp_path: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-Path("/proc/sys/user/max_inotify_watches").write_text("4")
+try:
+    Path("/proc/sys/user/max_inotify_watches").write_text("4")
+except OSError as refused:  # read-only in most containers
+    sys.exit(f"skipped: {{refused}}")
 from tests.daemon.mirror.test_trees import Trees
 trees = Trees(Path({str(tmp_path)!r}))
 row = trees.until(lambda row: row["state"] == "ok" and row["watching"] == "polling", "polled")
@@ -379,6 +383,8 @@ trees.copier.close()
         timeout=SLOW_CLOCK_S,
         cwd=Path(__file__).parents[3],
     )
+    if done.stderr.startswith("skipped: "):
+        pytest.skip(f"the number of watches cannot be set here: {done.stderr.strip()[9:]}")
     assert done.returncode == 0, done.stderr
     assert "no watch left" in done.stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,13 +43,16 @@ class Desk:
         state = StateDir(root / "state")
         state.root.mkdir(exist_ok=True)
         store = Store(state.store, state.reserve, state.root)
-        config = parse(text, str(root / "config.toml"))
-        pump = Pump(self.loop, self.clock, lambda line: None)
-        known = [Incident.from_json(doc) for _, doc in store.all("incident")]
-        self.context = Context(state, config, self.clock, store, Incidents(known), pump)
-        self.context.durability = PathDurability(platforms)
-        self.alerter = Alerter(self.context, self.loop, lambda line: None)
-        self.meter = Meter(self.context, self.alerter, self.alerter.alert)
+        with contextlib.ExitStack() as undo:
+            undo.callback(store.close)  # a file of the person may be refused below
+            config = parse(text, str(root / "config.toml"))
+            pump = Pump(self.loop, self.clock, lambda line: None)
+            known = [Incident.from_json(doc) for _, doc in store.all("incident")]
+            self.context = Context(state, config, self.clock, store, Incidents(known), pump)
+            self.context.durability = PathDurability(platforms)
+            self.alerter = Alerter(self.context, self.loop, lambda line: None)
+            self.meter = Meter(self.context, self.alerter, self.alerter.alert)
+            undo.pop_all()
         self.context.box_start = self.clock.now() - 3600
 
     def run(self, name: str, state: str = "running") -> WatchedRun:
