@@ -613,7 +613,8 @@ a fingerprint that is none:
 middlewatch alert list
 """)
 
-NO_RIGHTS = "setpriv --bounding-set -dac_override,-dac_read_search,-kill"
+_POWERS = "-dac_override,-dac_read_search,-kill"
+NO_RIGHTS = f"setpriv --bounding-set {_POWERS} --inh-caps {_POWERS}"
 """Root without the right to open everything: what belongs to another user is closed to it."""
 READ_ONLY = "unshare -m sh -ec 'mount -t tmpfs -o ro none empty; exec \"$@\"' sh"
 FULL = "unshare -m sh -ec 'mount -t tmpfs -o size=64k,mode=700 none empty; head -c 65536 /dev/zero > empty/x ||:; exec \"$@\"' sh"

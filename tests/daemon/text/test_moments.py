@@ -46,12 +46,13 @@ def test_what_is_to_come() -> None:
     assert ahead(at("2026-11-27T09:16:31+00:00"), NOW) == "27 Nov 09:16 UTC (in 25 h 16 min)"
 
 
+# As POSIX writes a zone: that of a name is in tzdata, which a bare box lacks.
 @pytest.mark.parametrize(
     ("zone", "words"),
     [
-        ("Europe/Berlin", "08:54 CET"),
-        ("Asia/Kolkata", "13:24 IST"),
-        ("America/Sao_Paulo", "04:54 -03"),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", "08:54 CET"),
+        ("IST-5:30", "13:24 IST"),
+        ("<-03>3", "04:54 -03"),
     ],
     indirect=["zone"],
 )
