@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from .alert import test_by_daemon, write
 from .context import client, state, taken_state
 from .daemon import ensure, halt
 from .setup_answers import NTFY, Answers, Before, gather
+from .watch import watch_box
 
 NEXT = ("middlewatch watch", "middlewatch run -- python train.py")
 _PUSH = "This is the test push: your phone should ring now."
@@ -69,6 +72,7 @@ def setup(args: argparse.Namespace) -> int:
         **done,
         "test": results,
         "warnings": answers.warnings,
+        "runs": watch_box(args) if args.watch else None,
         "next": list(NEXT),
     }
     if args.json:
@@ -220,9 +224,27 @@ def _report(data: dict[str, Any], boot: AtBoot, answers: Answers) -> None:
     console.say(
         f"  watch        pid {data['daemon']['pid']}, state in {data['daemon']['state_dir']}"
     )
+    if data["runs"] is not None:
+        watched = ", ".join(str(one["name"]) for one in data["runs"])
+        console.say(f"  runs         {watched or 'none yet'}; new ones are found as they come")
     console.say("")
-    console.say(f"next: {NEXT[0]}    (a training that is already going)")
-    console.say(f"or:   {NEXT[1]}    (one that you start now)")
+    if not _on_path():
+        bin_ = shlex.quote(str(Path(_program()[0]).parent))
+        console.say(f"first: export PATH={bin_}:$PATH    (so that this shell finds middlewatch)")
+    looked = data["runs"] is not None
+    if data["runs"]:
+        console.say("next: middlewatch tui    (or, without a screen: middlewatch status)")
+    elif not looked:
+        console.say(f"next: {NEXT[0]}    (a training that is already going)")
+    if not data["runs"]:
+        word = "next:" if looked else "or:  "
+        console.say(f"{word} {NEXT[1]}    (one that you start now)")
+
+
+def _on_path() -> bool:
+    """Whether a shell like the one of this call finds this installation."""
+    found = shutil.which("middlewatch")
+    return found is not None and os.path.samefile(found, _program()[0])
 
 
 def _boot_words(told: dict[str, Any], boot: AtBoot) -> str:

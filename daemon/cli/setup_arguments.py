@@ -37,6 +37,11 @@ def add_to(add: Add) -> None:
         "--no-boot", dest="boot", action="store_false", help="do not add a start with the box"
     )
     sub.add_argument(
+        "--watch",
+        action="store_true",
+        help="find the runs of this box as well, now and later, as `middlewatch watch` does",
+    )
+    sub.add_argument(
         "--yes",
         action="store_true",
         help="ask nothing: what no option says stays as it is; without any phone a topic of ntfy.sh "

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 from pathlib import Path
+from typing import Any
 
 from ..box.audit import look_at_gpus
 from ..config.run_spec import RunSpec
@@ -33,47 +34,72 @@ def watch(args: argparse.Namespace) -> int:
         ensure(args)
     if every:
         client(args).ask("finding", on=not args.once)
-    if not specs:
-        if args.json:
-            console.as_json([])
-        else:
-            console.say("no training run was found on this box")
-            if every and not args.once:
-                console.say("  new ones will be found and watched (watch --once ends that)")
-            console.say("  name one: middlewatch watch --pid PID --log FILE")
-        return 1
-    told = []
-    for spec in specs:
-        answer = hand_over(args, _plain(spec))
-        told.append({**answer, "name": spec.name, "pid": spec.pid, "logs": list(spec.logs)})
-        if args.json:
-            continue
-        verb = "watching" if answer["new"] else "already watched"
-        ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
-        console.say(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
-        if not answer["new"]:
-            console.say(f"  added        {', '.join(answer['added']) or 'nothing: all is known'}")
-            continue
-        other = "that of its container, if docker may be asked" if spec.container else NO_LOG
-        console.say(f"  log          {', '.join(spec.logs) or other}")
-        console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
-        if spec.provisional:
-            console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
-        named = (
-            *(spec.logs if args.log else ()),
-            *(spec.checkpoint_dirs if args.checkpoints else ()),
-        )
-        for sentence in awaited(named):
-            console.say(f"  note         {sentence}")
-        for note in spec.notes:
-            console.say(f"  note         {note}")
-    if every and not args.once and not args.json:
-        console.say("new runs of this box will be found and watched, too (watch --once ends that)")
+    told = _handed_over(args, specs)
     if args.json:
         console.as_json(told)
-    else:
-        say_phone(args)
+        return 0 if specs else 1
+    for spec, answer in zip(specs, told, strict=True):
+        _say(args, spec, answer)
+    if not specs:
+        console.say("no training run was found on this box")
+    if every and not args.once:
+        console.say("new runs of this box will be found and watched, too (watch --once ends that)")
+    if not specs:
+        console.say("  name one: middlewatch watch --pid PID --log FILE")
+        return 1
+    say_phone(args)
     return 0
+
+
+def watch_box(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """What ``watch`` with no option does, for another command that has a daemon: the runs it found."""
+    options: dict[str, Any] = {
+        "pid": None,
+        "log": [],
+        "checkpoints": [],
+        "name": None,
+        "once": False,
+    }
+    args = argparse.Namespace(**{**vars(args), **options})
+    specs = _wanted(args)
+    client(args).ask("finding", on=True)
+    return _handed_over(args, specs)
+
+
+def _handed_over(args: argparse.Namespace, specs: list[RunSpec]) -> list[dict[str, Any]]:
+    """The daemon's answers, one a run."""
+    return [
+        {
+            **hand_over(args, _plain(spec)),
+            "name": spec.name,
+            "pid": spec.pid,
+            "logs": list(spec.logs),
+        }
+        for spec in specs
+    ]
+
+
+def _say(args: argparse.Namespace, spec: RunSpec, answer: dict[str, Any]) -> None:
+    """A run, where its log and its saves are looked for, and what a person ought to know."""
+    verb = "watching" if answer["new"] else "already watched"
+    ranks = f", {len(spec.ranks)} ranks" if len(spec.ranks) > 1 else ""
+    console.say(f"{answer['run']}: {verb}, pid {spec.pid}{ranks}, {spec.home}")
+    if not answer["new"]:
+        console.say(f"  added        {', '.join(answer['added']) or 'nothing: all is known'}")
+        return
+    other = "that of its container, if docker may be asked" if spec.container else NO_LOG
+    console.say(f"  log          {', '.join(spec.logs) or other}")
+    console.say(f"  checkpoints  {', '.join(spec.checkpoint_dirs) or NO_FOLDER}")
+    if spec.provisional:
+        console.say(f"  provisional  {spec.provisional}: no push until it shows that it trains")
+    named = (
+        *(spec.logs if args.log else ()),
+        *(spec.checkpoint_dirs if args.checkpoints else ()),
+    )
+    for sentence in awaited(named):
+        console.say(f"  note         {sentence}")
+    for note in spec.notes:
+        console.say(f"  note         {note}")
 
 
 def _wanted(args: argparse.Namespace) -> list[RunSpec]:

@@ -9,12 +9,14 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ...fakes import box_wide
 from ...fakes.receiver import Receiver
 from ...fakes.talk import Talk
 
@@ -306,3 +308,47 @@ def test_whoever_leaves_at_a_question_has_changed_nothing(box: Box, key: str, re
     assert "nothing was changed" in shown
     assert "Traceback" not in shown
     assert os.listdir(box.root) == []
+
+
+# ------------------------------------------------------------------------ and watch
+
+TRAIN = """
+import itertools, time
+for n in itertools.count(1):
+    print(f"step {n}/9000 loss {3 - n / 9000:.4f}", flush=True)
+    time.sleep(0.2)
+"""
+QUIET = ("--no-alert", "--no-mirror", "--no-boot")
+
+
+def test_with_watch_it_finds_what_trains_already(box: Box) -> None:
+    script, log = box.root / "train_own.py", box.root / "own.log"
+    script.write_text(TRAIN)
+    with log.open("wb") as out, box_wide.searching():
+        training = subprocess.Popen([sys.executable, str(script)], stdout=out, cwd=box.root)
+        try:
+            deadline = time.monotonic() + 120
+            while log.stat().st_size == 0:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            told = box.asks(*QUIET, "--watch")
+            mine = [run for run in told["runs"] if str(log) in run["logs"]]
+            assert [(run["name"], run["new"]) for run in mine] == [("train_own", True)]
+            again = box.say("setup", *QUIET, "--watch")
+            assert again.returncode == 0
+            assert re.search(
+                r"^  runs .*train_own.*; new ones are found as they come$",
+                again.stdout,
+                re.MULTILINE,
+            )
+            assert "next: middlewatch tui" in again.stdout
+            assert "export PATH=" in again.stdout
+        finally:
+            training.kill()
+            training.wait()
+            box.say("watch", "--once", "--json")
+
+
+def test_without_watch_nothing_is_looked_for(box: Box) -> None:
+    assert box.asks(*QUIET)["runs"] is None
+    assert "next: middlewatch watch" in box.say("setup", *QUIET).stdout
