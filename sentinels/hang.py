@@ -65,7 +65,7 @@ LONGEST_LOOK_S = 100.0
 class Limits:
     """Section `[sentinels.hang]`."""
 
-    floor_s: float = 60.0
+    floor_s: float = 50.0
     """Shortest silence that opens a case."""
     evidence_s: float = 15.0
     """How long the processes are looked at before a verdict, within the silence: three looks five

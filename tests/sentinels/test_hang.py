@@ -42,7 +42,7 @@ def test_steps_that_cannot_be_seen_are_not_missed(story: Story) -> None:
 
 def test_a_deadlock_is_told_at_the_limit(story: Story) -> None:
     after_s, finding = first_told(story.train(60), 90)
-    assert after_s == 60
+    assert after_s == 50
     assert (finding.trouble, finding.severity, finding.key) == (
         "hang",
         Severity.CRITICAL,
@@ -50,13 +50,13 @@ def test_a_deadlock_is_told_at_the_limit(story: Story) -> None:
     )
     assert finding.fatal
     assert finding.summary == (
-        "no progress since step 60 for 60 s (usual limit 60 s, 60 steps); "
+        "no progress since step 60 for 50 s (usual limit 50 s, 50 steps); "
         "the run does nothing at all"
     )
     assert finding.details == {
         "verdict": "idle",
-        "silent_s": 60.0,
-        "limit_s": 60.0,
+        "silent_s": 50.0,
+        "limit_s": 50.0,
         "cores": 0.0,
         "pid": 100,
     }
@@ -103,7 +103,7 @@ def test_a_gpu_that_waits_for_another_one(story: Story) -> None:
     for _ in range(400):
         story.idle(1).gpu(power_w=150.0)
         story.gpus[0] = story.gpus[0][-120:]
-        assert len(story.asks("hang")) == (story.now - story.marks[-1][0] >= 60)
+        assert len(story.asks("hang")) == (story.now - story.marks[-1][0] >= 50)
     assert told(story).severity is Severity.CRITICAL
 
 
@@ -113,7 +113,7 @@ def test_finished_and_not_exiting_is_told_elsewhere(story: Story) -> None:
 
 
 def test_hardly_anything_is_a_warning_at_four_times_the_limit(story: Story) -> None:
-    story.train(60).lives(239, 0.1, 0.0)
+    story.train(60).lives(199, 0.1, 0.0)
     assert story.asks("hang") == []
     finding = told(story.lives(20, 0.1, 0.0))
     assert (finding.severity, finding.fatal) == (Severity.WARNING, False)
@@ -251,9 +251,9 @@ def test_a_phase_has_at_least_five_minutes(story: Story) -> None:
 def test_a_phase_before_the_last_step_announces_nothing(story: Story) -> None:
     story.train(60).phase("save").train(3)
     after_s, _ = first_told(story, 90)
-    assert after_s == 60
+    assert after_s == 50
     story = Story().phase("save").train(9).phase("start").train(60, 0.0).phase("start")
-    assert first_told(story, 90)[0] == 60, "all of it was read at one instant"
+    assert first_told(story, 90)[0] == 50, "all of it was read at one instant"
 
 
 def test_a_long_checkpoint_write_moves_bytes(story: Story) -> None:
@@ -270,7 +270,7 @@ def test_a_checkpoint_that_grows(story: Story) -> None:
 
 
 def test_a_checkpoint_that_was_saved_is_progress(story: Story) -> None:
-    story.train(60).idle(50).saved().idle(50)
+    story.train(60).idle(40).saved().idle(40)
     assert story.asks("hang") == []
     assert len(story.idle(30).asks("hang")) == 1
 
@@ -334,8 +334,8 @@ def test_the_first_steps_have_more_time(story: Story) -> None:
 
 
 def test_a_watch_that_was_away(story: Story) -> None:
-    story.train(60).wait(600).idle(50)
-    assert story.asks("hang", gap_s=50.0) == []
+    story.train(60).wait(600).idle(40)
+    assert story.asks("hang", gap_s=40.0) == []
     assert len(story.idle(30).asks("hang", gap_s=80.0)) == 1
 
 
@@ -440,7 +440,7 @@ def test_nothing_after_the_exception_of_a_thread(story: Story) -> None:
         fatal=False,
         exception="ValueError",
     )
-    assert story.idle(55, *samples()).asks("hang") == []
+    assert story.idle(45, *samples()).asks("hang") == []
     (finding,) = story.idle(30, *samples()).asks("hang")
     assert finding.trouble == "hang"
     assert "ValueError" in finding.summary
@@ -450,7 +450,7 @@ def test_nothing_after_the_exception_of_a_thread(story: Story) -> None:
 def test_nothing_after_a_worker_was_killed(story: Story, signal: int, told: bool) -> None:
     """A pool waits for ever for what its dead worker had in hand."""
     story.grow().idle(40).grow().end(signal=signal, main=False, pid=200)
-    assert story.idle(55, *samples()).asks("hang") == []
+    assert story.idle(45, *samples()).asks("hang") == []
     assert bool(story.idle(30, *samples()).asks("hang")) is told
 
 
@@ -476,7 +476,7 @@ def test_the_result_of_an_evaluation_is_a_sign_of_progress(story: Story) -> None
     assert story.asks("hang") == []
     story.step(number=story.number, train_loss=None, eval_loss=1.6)
     assert story.asks("hang") == []
-    assert story.idle(50).asks("hang") == []
+    assert story.idle(40).asks("hang") == []
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_an_endless_loop_warns_and_then_wakes(story: Story) -> None:
 
 def test_a_library_that_computes_for_minutes_wakes_nobody(story: Story) -> None:
     """Without the interpreter's lock it may be a dear call that returns."""
-    assert spin(story, 100, 52, gil=False).asks("hang") == []
+    assert spin(story, 80, 52, gil=False).asks("hang") == []
     assert told(spin(Story(), 120, 52, gil=False)).severity is Severity.WARNING
 
 
@@ -325,7 +325,7 @@ def suspected(story: Story) -> tuple[tuple[int, int | None], ...]:
 
 
 def test_nobody_is_looked_at_long_before_the_limit(story: Story) -> None:
-    assert suspected(story.train(60).idle(44)) == ()
+    assert suspected(story.train(60).idle(34)) == ()
     assert suspected(story.idle(1)) == ((100, None),)
     assert suspected(story.end(0)) == ()
 
