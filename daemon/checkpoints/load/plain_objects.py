@@ -13,6 +13,7 @@ Part of the child, so of Python 3.8 and later.
 from __future__ import annotations
 
 import contextlib
+import enum
 import pickle
 import re
 from collections.abc import Iterable, Iterator
@@ -104,7 +105,20 @@ def _scalar(kind: Any, data: Any) -> float:
     return 0.0
 
 
-_NUMPY: dict[str, Any] = {
+def member(of: Any, name: Any) -> Any:
+    """In the place of ``getattr``, with which Python 3.11.0 to 3.11.3 (that of Debian 12) writes the members of
+    enumerations: nothing else is got."""
+    if isinstance(of, type) and isinstance(name, str):
+        if issubclass(of, StandIn):
+            return of()
+        if issubclass(of, enum.Enum) and name in of.__members__:
+            return of[name]
+    raise pickle.UnpicklingError("an attribute of other than an enumeration is not plain")
+
+
+MEMBER = "builtins.getattr"
+_OURS: dict[str, Any] = {
+    MEMBER: member,
     "numpy._core.multiarray._reconstruct": _reconstruct,
     "numpy.core.multiarray._reconstruct": _reconstruct,
     "numpy._core.multiarray.scalar": _scalar,
@@ -116,7 +130,7 @@ _NUMPY: dict[str, Any] = {
 
 def plain(names: Iterable[str]) -> set[str]:
     """Those of the names that :func:`accepted` lets torch load."""
-    return {name for name in names if name in _NUMPY or _SETTINGS.fullmatch(name)}
+    return {name for name in names if name in _OURS or _SETTINGS.fullmatch(name)}
 
 
 @contextlib.contextmanager
@@ -151,10 +165,10 @@ def accepted(torch: Any, names: Iterable[str]) -> Iterator[None]:
 
 
 def _objects(name: str) -> list[Any]:
-    if name in _NUMPY:
+    if name in _OURS:
         if name.startswith("numpy._core"):
             _check_numpy()
-        return [(_NUMPY[name], name)]
+        return [(_OURS[name], name)]
     return [(type(name.rpartition(".")[2], (StandIn,), {}), name)]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .looking import LONGEST_PICKLE, Impossible, Refused, Slice, look_first
-from .plain_objects import accepted
+from .plain_objects import MEMBER, accepted, member
 from .sandbox import bounded
 
 METADATA = ".metadata"
@@ -96,11 +96,13 @@ class _Description(pickle.Unpickler):
         self._torch = torch
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class of a description, or a type of numbers."""
+        """A class of a description, or a type of numbers. Raises :class:`Refused`."""
         plain = (module, name) in _PLAIN
         if module == "torch" and name.isidentifier():
             kind = getattr(self._torch, name, None)
             plain = plain or isinstance(kind, (self._torch.dtype, self._torch.layout))
+        if f"{module}.{name}" == MEMBER:
+            return member
         if not plain:
             raise Refused(f"its .metadata needs {module}.{name}, which would run code")
         return super().find_class(module, name)

@@ -93,6 +93,7 @@ def blob(data: bytes) -> bytes:
 
 
 RECONSTRUCT = "numpy._core.multiarray._reconstruct"
+STRATEGY = "transformers.trainer_utils.IntervalStrategy"
 SETTINGS = "transformers.training_args.TrainingArguments"
 EMPTY = b"(K\x00t"
 
@@ -148,6 +149,7 @@ def attacks(canary: str) -> dict[str, bytes]:
         "an attribute of an attribute": call(
             "builtins.getattr", name("numpy.ndarray"), text("__class__")
         ),
+        "an attribute of settings": call("builtins.getattr", call(SETTINGS), text("__class__")),
         "another pickle": call("pickle.loads", blob(b"cposix\nabort\n(tR.")),
     }
 
@@ -192,6 +194,8 @@ def test_the_same_settings_that_are_harmless(loader: Loader, tmp_path: Path) -> 
         "called": call(SETTINGS, text("out")),
         "made": name(SETTINGS) + b")\x81}" + text("lr") + b"K\x01sb",
         "array": array(b"K\x01\x85", kind("u8"), blob(b"A" * 8)),
+        # As Python 3.11.0 to 3.11.3 writes a member of an enumeration.
+        "member": call("builtins.getattr", name(STRATEGY), text("STEPS")),
     }
     for what, data in harmless.items():
         path = tmp_path / f"{what}.bin"

@@ -139,3 +139,24 @@ def test_a_description_has_no_other_names(name: str) -> None:
     module, _, own = name.rpartition(".")
     with pytest.raises(looking.Refused):
         sharded._Description(io.BytesIO(), torch).find_class(module, own)
+
+
+def test_a_member_of_an_enumeration_is_got_and_nothing_else() -> None:
+    """Python 3.11.0 to 3.11.3 writes a member as a call of ``getattr``."""
+    torch = pytest.importorskip("torch")
+    layouts = "torch.distributed.checkpoint.metadata"
+    told = b"".join(
+        [
+            b"\x80\x02cbuiltins\ngetattr\n",
+            f"c{layouts}\n_MEM_FORMAT_ENCODING\n".encode(),
+            b"U\x15TORCH_CONTIGUOUS_FORM\x86R.",
+        ]
+    )
+    with pytest.raises(pickle.UnpicklingError, match="not plain"):
+        sharded._Description(io.BytesIO(told), torch).load()
+    whole = told.replace(b"U\x15TORCH_CONTIGUOUS_FORM", b"U\x17TORCH_CONTIGUOUS_FORMAT")
+    made = sharded._Description(io.BytesIO(whole), torch).load()
+    assert made.name == "TORCH_CONTIGUOUS_FORMAT"
+    shown = whole.replace(b"U\x17TORCH_CONTIGUOUS_FORMAT", b"U\x0b__members__")
+    with pytest.raises(pickle.UnpicklingError, match="not plain"):
+        sharded._Description(io.BytesIO(shown), torch).load()
