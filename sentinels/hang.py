@@ -54,6 +54,9 @@ from .kit.recovery import OpenIncident, moves_again
 from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
+REASONS = ("shm_exhausted", "fd_exhausted", "host_alloc_failed", "cuda_oom", "disk_full")
+"""Classes of an exception right before a silence that say all: a worker or a thread failed with it, its batch is lost,
+and the others wait for that."""
 BEFORE_S = 10.0
 """Seconds before a silence in which an exception may be the reason of it: a last step or two still
 come from what was in a queue. Our choice."""
@@ -269,8 +272,9 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
     said = f"; before that: {describe_event(error)}" if error else _complains(view)
     odd = [s.rank if s.rank is not None else s.pid for s in verdict.odd]
     look_at = [s.pid for s in verdict.odd] or [d.sample.pid for d in trainers(view, work)]
+    reason = error.trouble if error is not None and error.trouble in REASONS else ""
     return Finding(
-        trouble="hang",
+        trouble=reason or "hang",
         key="progress",
         severity=severity,
         fatal=severity is Severity.CRITICAL,
@@ -280,7 +284,7 @@ def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> F
             *((Evidence("log", error.text, error.at),) if error else ()),
             *_evidence(view, work, verdict, view.now - case.silent_s),
         ),
-        remedy=verdict.remedy,
+        remedy="" if reason else verdict.remedy,
         details={
             "verdict": verdict.name,
             "silent_s": round(case.silent_s, 1),

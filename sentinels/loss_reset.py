@@ -5,7 +5,8 @@ Decides: After a restart the loss is far above its level at the step of the resu
     of the progress that is lost decides whether the weights or the optimizer state are missing. In
     a finished log, a reset after which the loss soon caught up is a note. Weights whose names all have
     another prefix than those of the model were not loaded, and the program has said so. A restart that goes on
-    from a save, though a later one of the run is verified, is a warning, whatever the loss does.
+    from a save, though a later one of the run is verified, is a warning, whatever the loss does. The same
+    command that was killed or failed, and begins from nothing though a save of it is whole, is critical.
 Classes: loss_reset
 Sources: Eight reports after a restart whose median is four spreads above the level at the resumed
     step; measured on 1,033 real curves, in which all 17 such events were found. Two spreads are
@@ -55,7 +56,9 @@ class Limits:
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings about resets: in a live run while they last, in a finished log about all."""
     restarts = _restarts(view)
-    yield from _behind(view, restarts) or _same_place(view, restarts)
+    yield from (
+        _behind(view, restarts) or _same_place(view, restarts) or _from_scratch(view, restarts)
+    )
     if view.live and view.ending is None:
         yield from _not_loaded(view)
     losses = view.accumulator(Losses)
@@ -141,6 +144,43 @@ def _same_place(view: View, restarts: list[_Restart]) -> list[Finding]:
         "deleted or get older numbers: `middlewatch checkpoints`",
         details={"step": other.step, "resumed_at": other.step, "newest": top},
         since=other.at,
+    )
+    return [finding]
+
+
+def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
+    """A finding if the same command, which had failed or was killed, begins from nothing, although it has saved.
+    Another command in the turns of a queue begins there by right."""
+    if not restarts or not view.process_samples:
+        return []
+    restart = restarts[-1]
+    if restart.step > NEAR_REPORTS * restart.every:
+        return []
+    failed = [e for e in view.endings if e.at <= restart.at and (e.signal or e.exit_code)]
+    ended = next((e for e in reversed(failed) if e.program is not None), None)
+    lives = {p.program for p in view.process_samples[-1].processes}
+    if ended is None or ended.program not in lives:
+        return []
+    good = [c for c in view.checkpoints if c.step and c.state == "ok" and c.saved_at < ended.at]
+    newest = max(good, key=lambda c: c.step or 0, default=None)
+    if newest is None or newest.step is None:
+        return []
+    reached = view.step_times[-1][1]
+    if newest.step <= restart.step + NEAR_REPORTS * restart.every or reached > newest.step:
+        return []
+    finding = Finding(
+        trouble="loss_reset",
+        key="behind",
+        severity=Severity.CRITICAL,
+        summary=f"started again from scratch: the restart began at step {number(restart.step)} without a resume, "
+        f"though step {number(newest.step)} is saved and whole: {short_path(newest.path)}",
+        evidence=(
+            Evidence("log", f"first step after the restart: {number(restart.step)}", restart.at),
+            Evidence("checkpoint", f"{newest.path} (step {number(newest.step)})", newest.saved_at),
+        ),
+        remedy=f"read where the program looks for what it resumes from; it should be {newest.path}",
+        details={"step": restart.step, "resumed_at": 0.0, "newest": newest.step},
+        since=restart.at,
     )
     return [finding]
 

@@ -43,6 +43,11 @@ _UNWRITABLE = frozenset(("io_error", "disk_error", "fs_error", "disk_read_only")
 the failure of that save as well."""
 
 
+_CUT = re.compile(r"(?:EOFError|BadGzipFile|BadZipFile|UnpicklingError|LZMAError|zlib\.error)\b")
+"""Exceptions of a reader whose file ends too early, or is none of its kind: raised while a checkpoint was
+loaded, they say that this is damaged."""
+
+
 class LogPosition(NamedTuple):
     """Time (epoch seconds), file, line and rank of something that was read."""
 
@@ -152,6 +157,8 @@ def _exception(
         or _PASSED_ON.match(raised.message) is not None
     )
     known = "" if passed_on or raised.ignored else trouble_of(raised.message)
+    if not known and raised.load and not raised.data and _CUT.search(raised.text):
+        known = "ckpt_corrupt"
     return LogEvent(
         at=place.at,
         trouble=known or "python_exception",

@@ -49,6 +49,11 @@ _OF_SAVE = re.compile(
     r"\b(?:torch\.save|pickle\.dump)\(|\bsave_(?:checkpoint|pretrained|model|state|file|weights)\w*\b|\.savez?(?:_compressed)?\("
 )
 """Frames of an exception that was raised while a checkpoint was saved."""
+_OF_LOAD = re.compile(
+    r"\b(?:torch\.load|load_file|safe_open|msgpack_restore)\("
+    r"|\b(?:load|restore|resume)_(?:from_)?(?:checkpoint|pretrained|model|state|weights)\w*\("
+)
+"""The same while one was loaded."""
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
     re.DOTALL,
@@ -103,11 +108,14 @@ class Open:
     """One of its frames reads training data."""
     save: bool = False
     """One of its frames saves a checkpoint."""
+    load: bool = False
+    """One of its frames loads a checkpoint."""
     script: str = ""
     """The file of its first frame, if that is the top of a script."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
+        "load",
     )
 
 
@@ -130,6 +138,8 @@ class Raised:
     """It was raised while a batch of training data was read."""
     save: bool = False
     """It was raised while a checkpoint was saved."""
+    load: bool = False
+    """It was raised while a checkpoint was loaded."""
     script: str = ""
     """The script through whose top it went, so that it ended the program; empty if that is not known."""
 
@@ -247,6 +257,7 @@ class Tracebacks:
         trace.seen += 1
         trace.data = trace.data or _OF_DATA.search(text) is not None
         trace.save = trace.save or _OF_SAVE.search(text) is not None
+        trace.load = trace.load or _OF_LOAD.search(text) is not None
         if trace.lead:
             text = self._without_lead(trace.lead, text)
         if trace.indent and text[: trace.indent].isspace():
@@ -259,7 +270,7 @@ class Tracebacks:
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
-        how = trace.ignored, trace.chained, trace.data, trace.save
+        how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
         return True, Raised(trace.line, trace.text, text, *error, *how, script=trace.script)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:

@@ -323,6 +323,7 @@ class Processes(Source):
             wchan=procfs.wchan(seen.pid, self._root) if closer else None,
             socket_bytes=moved,
             switches=switches(seen.pid, self._root) if closer else None,
+            program=process.program,
         )
         if not closer:
             process.plain = sample
@@ -353,6 +354,7 @@ class Processes(Source):
             process.rank,
             process.last.name,
             lived_s=self._lived(process),
+            program=process.program,
         )
 
     def _lived(self, process: RunProcess) -> float | None:

@@ -1,7 +1,8 @@
-"""One process of a run, and which of its processes are its ranks."""
+"""One process of a run, which of its processes are its ranks, and which run the same command."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Container, Mapping
 
 from middlewatch.sentinels.kit import ProcessSample
@@ -16,7 +17,18 @@ _YOUNG_LOOKS = 2
 class RunProcess:
     """A known process, with its /proc/PID/stat."""
 
-    __slots__ = ("environ", "file", "last", "looks", "plain", "rank", "raw", "ticks")
+    __slots__ = (
+        "command",
+        "environ",
+        "file",
+        "last",
+        "looks",
+        "plain",
+        "program",
+        "rank",
+        "raw",
+        "ticks",
+    )
 
     def __init__(self, file: KeptFile, raw: bytes, seen: procfs.Stat) -> None:
         self.file, self.raw, self.last = file, raw, seen
@@ -27,6 +39,10 @@ class RunProcess:
         self.environ = procfs.Ranks(None, None, None)
         """RANK and related variables; data loader workers inherit those of their rank."""
         self.looks = 0
+        self.command: int | None = None
+        """A check sum of its command line; ``None`` when it cannot be read."""
+        self.program: int | None = None
+        """The same, unless it is a copy of its parent."""
 
 
 def settle_ranks(known: Mapping[int, RunProcess], given: Container[int], root: str) -> None:
@@ -38,7 +54,16 @@ def settle_ranks(known: Mapping[int, RunProcess], given: Container[int], root: s
     for process in known.values():
         if process.looks <= _YOUNG_LOOKS:
             process.environ = procfs.ranks(process.last.pid, root)
+            words = procfs.cmdline(process.last.pid, root)
+            process.command = (
+                zlib.crc32("\0".join(words).encode(errors="surrogateescape")) if words else None
+            )
         process.looks += 1
+    for process in known.values():
+        if process.looks <= _YOUNG_LOOKS + 1:
+            above = known.get(process.last.ppid)
+            copied = above is not None and above.command == process.command
+            process.program, process.plain = None if copied else process.command, None
     holders = {p.rank: p for p in known.values() if p.rank is not None}
     for process in known.values():
         mine = process.environ

@@ -138,9 +138,10 @@ class ProcessSample:
     wchan: str | None = None
     """Kernel function in which its first thread sleeps."""
     socket_bytes: int | None = None
-    """Bytes through its sockets since they were first looked at, while a silence is judged."""
+    """Bytes through its sockets since the first look at them; this and the next while a silence is judged."""
     switches: int | None = None
-    """Context switches of its first thread, while a silence is judged."""
+    program: int | None = None
+    """Equal for equal command lines; ``None`` for a copy of its parent (a worker), or if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,9 @@ class StackSeen:
     """Index of the innermost frame that is neither a library's nor the standard library's."""
     rank: int | None = None
     active: bool = False
-    """True when the thread was running or waiting for a CPU, not asleep in a system call."""
+    """True when the thread ran or waited for a CPU, not asleep in a system call."""
     gil: bool = False
-    """True when it held the interpreter lock (GIL): it ran Python code, or an extension that keeps
-    the lock."""
+    """True when it held the interpreter lock (GIL): it ran Python code, or an extension with the lock."""
     threads: int = 1
 
 
@@ -186,6 +186,7 @@ class ProcessEnded:
     gone_with: GoneWith = ""
     """What ended as well: its terminal's ``session``, its ``container`` (restarted), the ``box``."""
     lived_s: float | None = None
+    program: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -446,6 +446,17 @@ def test_nothing_after_the_exception_of_a_thread(story: Story) -> None:
     assert "ValueError" in finding.summary
 
 
+def test_an_exception_that_says_all_gives_the_class(story: Story) -> None:
+    """A worker could not share its batch, and the others wait for it."""
+    story.train(60)
+    text = "RuntimeError: unable to allocate shared memory(shm) for file </torch_15>: No space left on device (28)"
+    story.says("shm_exhausted", text, exception="RuntimeError", message=text[14:])
+    (finding,) = story.idle(60, *samples()).asks("hang")
+    assert (finding.trouble, finding.severity) == ("shm_exhausted", Severity.CRITICAL)
+    assert "no progress since step 60" in finding.summary
+    assert "shared memory" in finding.summary
+
+
 @pytest.mark.parametrize(("signal", "told"), [(9, True), (15, False)])
 def test_nothing_after_a_worker_was_killed(story: Story, signal: int, told: bool) -> None:
     """A pool waits for ever for what its dead worker had in hand."""

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from middlewatch.sentinels.kit.loss.losses import Losses
 from middlewatch.sentinels.kit.observations import PhaseName
 from middlewatch.sentinels.loss_reset import OTHER_NAMES
 
-from .story import Story
+from .story import Story, sample
 
 
 def falling(story: Story, count: int = 300, *, seed: int = 3, at: float = 0) -> Story:
@@ -134,7 +135,7 @@ def test_it_is_remembered_over_a_restart_of_the_daemon(story: Story) -> None:
     assert story.asks("loss_reset") == []
 
 
-def slices(story: Story, begins: float, *, ended: bool = True) -> Story:
+def slices(story: Story, begins: float, *, ended: bool = True, **end: Any) -> Story:
     """A wrapper starts the program again, which goes on after step ``begins``."""
     story.run()
     for _ in range(15):
@@ -143,7 +144,7 @@ def slices(story: Story, begins: float, *, ended: bool = True) -> Story:
             story.saved(step=story.number)
     story.wait(1)
     if ended:
-        story.end(0, main=False, pid=77)
+        story.end(**({"code": 0, "main": False, "pid": 77} | end))
     story.number = begins
     return story.train(4, by=10.0)
 
@@ -173,6 +174,35 @@ def test_a_restart_that_goes_on_from_an_older_save(story: Story) -> None:
 def test_restarts_that_lose_nothing_or_are_others(story: Story, begins: float, ended: bool) -> None:
     """From the newest; another program; a trainer that rolls back; from no save that is known."""
     assert slices(story, begins, ended=ended).asks("loss_reset") == []
+
+
+KILLED: dict[str, Any] = {"code": None, "signal": 9, "program": 5}
+
+
+def test_the_same_command_that_was_killed_and_begins_from_nothing(story: Story) -> None:
+    slices(story, 0, **KILLED).idle(1, sample(pid=88, program=5))
+    (finding,) = story.asks("loss_reset")
+    assert (finding.trouble, finding.severity) == ("loss_reset", Severity.CRITICAL)
+    assert finding.summary.startswith("started again from scratch: the restart began at step 10 ")
+    assert "step 150 is saved and whole" in finding.summary
+    story.train(12, by=10.0).idle(1, sample(pid=88, program=5))
+    assert story.asks("loss_reset") == [], "it has caught up"
+
+
+@pytest.mark.parametrize(
+    ("begins", "end", "lives"),
+    [
+        (0, KILLED, 6),  # the next job of a queue
+        (0, {**KILLED, "program": None}, None),  # nothing is known of it
+        (0, {"code": 0, "program": 5}, 5),  # it had ended well
+        (150, KILLED, 5),  # it goes on from its save
+    ],
+)
+def test_what_begins_from_nothing_by_right(
+    story: Story, begins: float, end: dict[str, Any], lives: int | None
+) -> None:
+    slices(story, begins, **end).idle(1, sample(pid=88, program=lives))
+    assert story.asks("loss_reset") == []
 
 
 def test_another_attempt_that_begins_at_an_older_save(story: Story) -> None:

@@ -183,10 +183,11 @@ class Jumps:
         """The loss is where it began, and was at ``best``: no jump or slow rise needs a further look."""
         if best is None:
             return
-        jump = series.jump
+        jump, height = series.jump, series.newest[-1].value - best
         if jump is not None and jump.state == "open":
-            jump.undone = (series.newest[-1].value - jump.base) / progress_of(series, jump.base)
+            jump.undone = (height + best - jump.base) / progress_of(series, jump.base)
             jump.waits, jump.state = 0, "lasting"
+            jump.spread = max(jump.spread, height / (2 * STILL_UP))  # back with half of the way
             return
         if series.slow is None:
             self.rise(file, series, Rise(best, series.guard.spread, FOR))
@@ -196,7 +197,7 @@ class Jumps:
             slow.lost = (series.newest[-1].value - slow.base) / progress_of(series, slow.base)
             slow.undone, slow.state, slow.agreed = max(slow.undone, slow.lost), "lasting", True
             # The fall at the beginning is no measure: it is back when it has come half the way.
-            slow.spread = min(slow.spread, (slow.top - slow.base) / STILL_UP)
+            slow.spread = min(slow.spread, height / STILL_UP)
 
     def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
         """The learning rate climbs higher than ever, and the loss does not fall any more."""

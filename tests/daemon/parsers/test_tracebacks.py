@@ -240,3 +240,34 @@ def test_what_a_terminated_program_threw_is_in_the_next_line() -> None:
     )
     assert [role for role, _ in said] == ["cascade", "root"]
     assert "_M_range_check" in said[1][1]
+
+
+LOADS = (
+    FRAMES
+    + """  File "train.py", line 41, in main
+    saved = torch.load(f, map_location="cpu")
+  File "/usr/lib/python3.11/gzip.py", line 518, in read
+    raise EOFError("Compressed file ended before the "
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("frames", "last", "trouble"),
+    [
+        (LOADS, "EOFError: Compressed file ended before the end-of-stream marker", "ckpt_corrupt"),
+        (LOADS, "zlib.error: Error -3 while decompressing data", "ckpt_corrupt"),
+        (LOADS, "KeyError: 'optimizer'", "python_exception"),
+        (FRAMES, "zlib.error: Error -3 while decompressing data", "python_exception"),
+        (
+            LOADS.replace('"train.py", line 41', '"/job/dataset.py", line 41'),
+            "zlib.error: Error -3 while decompressing data",
+            "python_exception",
+        ),
+    ],
+)
+def test_a_file_that_ends_too_early_while_a_checkpoint_is_loaded(
+    frames: str, last: str, trouble: str
+) -> None:
+    (event,) = events(f"{frames}{last}\n")
+    assert event.trouble == trouble

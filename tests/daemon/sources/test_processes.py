@@ -137,6 +137,32 @@ def test_main_and_descendants(box: FakeProc, watch: Callable[..., Processes]) ->
     assert (first.wchan, first.state, first.start_ticks) == ("futex_do_wait", "S", 100)
 
 
+def test_the_same_command_is_known_and_a_copy_of_its_parent_is_none(
+    box: FakeProc, watch: Callable[..., Processes]
+) -> None:
+    box.put(10)
+    (box.root / "10" / "cmdline").write_bytes(b"bash\0loop.sh\0")
+    source = watch()
+
+    def started(pid: int, ppid: int, *words: str) -> None:
+        box.put(pid, ppid)
+        (box.root / str(pid) / "cmdline").write_bytes("\0".join([*words, ""]).encode())
+
+    started(11, 10, "python", "train.py", "--lr=\xff")
+    started(12, 11, "python", "train.py", "--lr=\xff")
+    _, samples = looks(source, 6)
+    assert samples[11].program is not None
+    assert samples[12].program is None, "a worker that was forked"
+    box.drop(12)
+    box.drop(11)
+    ended, _ = looks(source, 2)
+    assert {e.pid: e.program for e in ended} == {11: samples[11].program, 12: None}
+    started(13, 10, "python", "train.py", "--lr=\xff")
+    started(14, 10, "python", "train.py", "--lr=1")
+    _, again = looks(source, 6)
+    assert again[13].program == samples[11].program != again[14].program
+
+
 def test_a_launcher_with_the_rank_of_its_node_gives_way(
     box: FakeProc, watch: Callable[..., Processes]
 ) -> None:
