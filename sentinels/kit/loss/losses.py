@@ -28,15 +28,13 @@ EXPLODED_FOR = 3
 SERIES = 8
 """Series (files, or components of a loss) that are followed at most."""
 NOTHING = 1e-3
-"""A loss below this part of the lowest of the newest losses is next to nothing: learning does not
-make a loss fall a thousandfold from one report to the next."""
+"""A loss below this part of the lowest of the newest losses is next to nothing: learning makes no loss fall
+a thousandfold from one report to the next."""
 LEAK_REPORTS = 50
 """If a loss falls to next to nothing within the first so many reports, a label leak is likely."""
 LEARNT = 0.05
 """Part of its first level by which a loss must have come down before a sudden fall, for that to be
 reported as a leak: a task that is solved at once stays at its first level until then."""
-
-
 ASIDE = 3
 """Reports without a step in a row, after reports with one, from which the loss is told without steps now."""
 LEARNT_BY = 12
@@ -206,8 +204,11 @@ class Losses(Accumulator):
                 return False
         elif number is not None:
             series.aside = 0
-        if series.counts_anew(seen):
+        whose = series.whose(seen) if finite else "ours"
+        if whose == "anew":
             series.begins_anew()
+        elif whose == "other":
+            return False
         elif number is not None and series.step is not None:
             if number == series.step and (
                 seen.epoch is None or series.epoch is None or seen.epoch == series.epoch
@@ -338,8 +339,7 @@ class Losses(Accumulator):
         zeros = series.zeros
         if not nothing:
             if zeros is not None:
-                zeros.over = True
-            series.zeros = None
+                zeros.over, series.zeros = True, None
         elif zeros is None:
             level, start = series.guard.level, series.guard.start
             last = series.newest[-2].value if len(series.newest) > 1 else None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from ..accumulator import LoggedValue
 from ..observations import Step
+from .counters import EpochCounters, Whose
 from .driven import DrivenLoss
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
@@ -263,6 +264,7 @@ class LossSeries:
     total: float | None = None
     aside: int = 0
     """Reports without a step since the last one with a step."""
+    counters: EpochCounters = field(default_factory=EpochCounters)
     behind: list[LoggedValue] = field(default_factory=list)
     """Reports of earlier steps that may be of another process that writes to the same log."""
     resumed: list[LoggedValue] | None = None
@@ -284,6 +286,7 @@ class LossSeries:
             **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
             "undone": "undone",
             "driven": "driven",
+            "counters": "counters",
             **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
             "numbers": ("count", "largest", "nothing", "leaked"),
             "place": ("step", "epoch", "total"),
@@ -346,13 +349,16 @@ class LossSeries:
         self.begins_anew()
         return True
 
-    def counts_anew(self, seen: Step) -> bool:
-        """True when the epochs of a report are counted from the beginning again: the next job of a
-        queue, or a start without any save."""
+    def whose(self, seen: Step) -> Whose:
+        """Whether the report is of the start that is followed; ``anew`` when its epochs are counted from the
+        beginning again: the next job of a queue, or a start without any save."""
         before, epoch = self.epoch, seen.epoch
-        if before is None or epoch is None or epoch >= before:
-            return False
-        return epoch <= min(1.0, ANEW * before)
+        if epoch is None:
+            return "ours"
+        first = before is not None and epoch < before and epoch <= min(1.0, ANEW * before)
+        if seen.number is None and epoch % 1.0 == 0.0:
+            return self.counters.take(epoch, first=first)
+        return "anew" if first else "ours"
 
     def begins_anew(self) -> None:
         """What follows is of another start: its level is not that of before."""
