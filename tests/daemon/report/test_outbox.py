@@ -289,7 +289,7 @@ def test_a_message_is_sent_once_the_url_that_refused_it_is_removed(
 ) -> None:
     one = desk(receiver.url, f"json://127.0.0.1:{dead_port()}/", mode="all")
     push = one.push()
-    one.until(lambda: push.attempts and push.error)
+    one.until(lambda: push.attempts and push.error and one.settled())
     one.outbox.urls = (receiver.url,)
     one.clock.sleep(PAUSES_S[-1] * 2)
     one.until(lambda: push.state == "sent")
