@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import shutil
 import socket
 import subprocess
@@ -38,7 +39,8 @@ def ssh(tmp_path: Path) -> Iterator[list[str]]:
         "PasswordAuthentication no\nUsePAM no\nPermitRootLogin prohibit-password\n"
         "PermitUserEnvironment yes\nAcceptEnv MIDDLEWATCH_*\n"
     )
-    Path("/run/sshd").mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
     server = subprocess.Popen([SSHD, "-D", "-f", folder / "sshd_config", "-E", folder / "log"])
     (folder / "known").write_text(
         f"[127.0.0.1]:{port} " + " ".join((folder / "host.pub").read_text().split()[:2]) + "\n"

@@ -71,6 +71,18 @@ class Sshd:
         command = [SSHD, "-D", "-e", "-f", str(self.home / "sshd_config")]
         self.child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
+    def lets_nobody_in(self) -> str:
+        """Why it does not, after a while; empty where it does."""
+        until = time.monotonic() + PATIENCE_S / 4
+        tried = [*self.ssh, "-o", "BatchMode=yes", f"{getpass.getuser()}@127.0.0.1", "true"]
+        while True:
+            done = subprocess.run(tried, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return ""
+            if time.monotonic() > until:
+                return done.stderr.strip() or "it does not say why"
+            time.sleep(0.05)
+
     def stop(self) -> None:
         self.child.kill()
         self.child.wait()
@@ -87,6 +99,9 @@ def sshd(
         pytest.skip("sshd is not installed")
     made = Sshd(tmp_path_factory.mktemp("sshd"))
     monkeypatch.setenv("RSYNC_RSH", shlex.join(made.ssh))
+    if refused := made.lets_nobody_in():
+        made.stop()
+        pytest.skip(f"sshd does not let us in: {refused}")
     yield made
     made.stop()
 

@@ -181,7 +181,9 @@ def test_rsync_says_what_is_wrong(host: str, source: Path, tmp_path: Path) -> No
     (tmp_path / "far").write_text("")
     with pytest.raises(MirrorError, match="ssh: "):
         copy(source, f"{host}:{tmp_path}/far")
-    with pytest.raises(MirrorError, match=r"ssh: .*(?:refused|resolve|Permission|denied)"):
+    with pytest.raises(
+        MirrorError, match=r"ssh: .*(?:refused|resolve|Permission|denied|disconnect|closed)"
+    ):
         copy(source, "nobody@127.0.0.1:/x")
 
 
