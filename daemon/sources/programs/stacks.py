@@ -38,6 +38,15 @@ def place(filename: str) -> tuple[str, bool]:
     return filename.rpartition("/")[2], True
 
 
+def runs(pid: int) -> bool:
+    """Whether the first thread of a process runs or waits for a CPU."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"R"
+    except (OSError, IndexError):
+        return False
+
+
 def summary_of(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
     """The answer made from the output of ``py-spy dump``: the stack of the main thread only."""
     first = [t for t in threads if t.get("os_thread_id") == pid]
@@ -56,7 +65,8 @@ def summary_of(threads: list[dict[str, Any]], pid: int) -> dict[str, Any]:
         "pid": pid,
         "frames": frames,
         "own": own,
-        "active": bool(one.get("active")),
+        # Before Python 3.11 py-spy may not know which thread of the system it is, and calls it active.
+        "active": bool(one.get("active")) if one.get("os_thread_id") else runs(pid),
         "gil": bool(one.get("owns_gil")),
         "threads": len(threads),
     }

@@ -297,4 +297,16 @@ def test_of_many_threads_the_main_one_is_told() -> None:
     assert answer["frames"] == ["f (b.py:3)"] * 40
     assert (answer["own"], answer["active"], answer["gil"]) == (0, False, True)
     assert answer["threads"] == 2
+    assert (answer["active"], summary_of([others | {"frames": [frame]}], 8)["active"]) == (
+        False,
+        True,
+    )
+    nameless = {"thread_name": "MainThread", "frames": [frame], "active": True}
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as waits:
+        stat = Path(f"/proc/{waits.pid}/stat")
+        until = time.monotonic() + PATIENCE_S
+        while stat.read_text().rpartition(")")[2].split()[0] != "S" and time.monotonic() < until:
+            time.sleep(0.01)
+        assert summary_of([nameless], waits.pid)["active"] is False, "as the system says"
+        waits.communicate(b"")
     assert summary_of([others], 8)["error"] == "no Python frames"
