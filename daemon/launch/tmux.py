@@ -186,6 +186,8 @@ def attach_tmux(
     if since:
         scroll = _tmux(socket, who, "capture-pane", "-p", "-J", "-S", "-", *target).rstrip()
         past = scroll.rpartition(since)[2].partition("\n")[2] if since in scroll else ""
+        # Old ones (3.2) fill the lines with blanks.
+        past = "\n".join(line.rstrip(" ") for line in past.split("\n"))
     _begin(log, f"{past}\n" if past else "", who)
     _tmux(socket, who, "pipe-pane", "-o", *target, f"exec cat >> {quoted(str(log))}")
 

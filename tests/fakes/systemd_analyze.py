@@ -18,4 +18,7 @@ def analyze(*words: str) -> tuple[int, str]:
     done = subprocess.run(
         ["systemd-analyze", *words], capture_output=True, text=True, check=False, timeout=300
     )
-    return done.returncode, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    if "unrecognized option" in said:
+        pytest.skip(f"an old systemd: {said.strip()}")
+    return done.returncode, said

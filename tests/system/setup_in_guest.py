@@ -10,7 +10,6 @@ import http.server
 import json
 import os
 import pwd
-import socketserver
 import subprocess
 import sys
 import threading
@@ -24,7 +23,9 @@ PREFIX = Path("/opt/middlewatch")
 COMMAND = str(PREFIX / "bin/middlewatch")
 UNIT = Path("/etc/systemd/system/middlewatch.service")
 COPIES = Path("/srv/the copies")
-PHONE = "json://127.0.0.1:8099/"
+SERVER = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+"""At any port: where a guest has no network of its own, others listen beside it."""
+PHONE = f"json://127.0.0.1:{SERVER.server_port}/"
 PATIENCE_S = 180.0
 
 TRAIN = """\
@@ -169,9 +170,8 @@ STEPS = (
 
 
 def main() -> None:
-    socketserver.TCPServer.allow_reuse_address = True
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 8099), Phone)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    SERVER.RequestHandlerClass = Phone
+    threading.Thread(target=SERVER.serve_forever, daemon=True).start()
     report = {}
     for step in STEPS:
         try:

@@ -113,8 +113,9 @@ def far_box(tmp_path: Path) -> Iterator[Path]:
     script = tmp_path / "middlewatch"
     words = shlex.join([*PROGRAM, "--state-dir", str(state)])
     path = os.environ.get("PYTHONPATH", "")
+    # Not in the home folder, where a checkout may lie that is called like the package.
     script.write_text(
-        f'#!/bin/sh\nPYTHONPATH={shlex.quote(path)} MIDDLEWATCH_ALERT_URLS= exec {words} "$@"\n'
+        f'#!/bin/sh\ncd /\nPYTHONPATH={shlex.quote(path)} MIDDLEWATCH_ALERT_URLS= exec {words} "$@"\n'
     )
     script.chmod(0o755)
     subprocess.run([script, "start"], check=True, capture_output=True, timeout=PATIENCE_S)
