@@ -32,9 +32,9 @@ def watch(args: argparse.Namespace) -> int:
     every = args.pid is None and not args.log
     if specs or every:
         ensure(args)
-    if every:
-        client(args).ask("finding", on=not args.once)
     told = _handed_over(args, specs)
+    if every:  # after that: else it may find them itself, and they are not new
+        client(args).ask("finding", on=not args.once)
     if args.json:
         console.as_json(told)
         return 0 if specs else 1
@@ -61,9 +61,9 @@ def watch_box(args: argparse.Namespace) -> list[dict[str, Any]]:
         "once": False,
     }
     args = argparse.Namespace(**{**vars(args), **options})
-    specs = _wanted(args)
+    told = _handed_over(args, _wanted(args))
     client(args).ask("finding", on=True)
-    return _handed_over(args, specs)
+    return told
 
 
 def _handed_over(args: argparse.Namespace, specs: list[RunSpec]) -> list[dict[str, Any]]:

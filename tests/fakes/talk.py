@@ -56,11 +56,16 @@ class Talk:
             self.asked(words)
             self.types(text)
 
-    def ends(self) -> tuple[int, str]:
-        """(exit status, all that was shown), at its end."""
+    def ends(self, press: str = "") -> tuple[int, str]:
+        """(exit status, all that was shown), at its end. ``press`` is typed again every ten seconds, as a
+        person does: a signal between the last look of Python and its read waits for the next key."""
         deadline = time.monotonic() + PATIENCE_S
+        again = time.monotonic() + 10.0
         while self._more():
             assert time.monotonic() < deadline, self.shown
+            if press and time.monotonic() > again:
+                self.types(press, enter=False)
+                again += 10.0
         os.close(self._leader)
         return self._process.wait(PATIENCE_S), self.shown
 

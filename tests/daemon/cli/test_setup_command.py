@@ -303,7 +303,7 @@ def test_whoever_leaves_at_a_question_has_changed_nothing(box: Box, key: str, re
     talk.answers(*way[:reached])
     talk.asked(way[reached][0])
     talk.types(key, enter=False)
-    status, shown = talk.ends()
+    status, shown = talk.ends(press=key)
     assert status == (130 if key == CTRL_C else 2), shown
     assert "nothing was changed" in shown
     assert "Traceback" not in shown
