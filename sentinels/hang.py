@@ -69,7 +69,7 @@ class Limits:
     """Section `[sentinels.hang]`."""
 
     floor_s: float = 50.0
-    """Shortest silence that opens a case."""
+    """Shortest silence that opens a case. Our choice: a hang is then told within a minute of the last step."""
     evidence_s: float = 15.0
     """How long the processes are looked at before a verdict, within the silence: three looks five
     seconds apart."""

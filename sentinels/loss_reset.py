@@ -87,22 +87,41 @@ def _behind(view: View, restarts: list[_Restart]) -> list[Finding]:
         return []
     if view.step_times[-1][1] > newest.step:
         return []  # it has caught up
-    finding = Finding(
+    summary = (
+        f"the restart went back to step {number(took.step or 0)}, though step "
+        f"{number(newest.step)} is saved and whole: {short_path(newest.path)}"
+    )
+    remedy = (
+        f"read how the program chooses what it resumes from: names in the order of the text "
+        f"put step_75 behind step_150; it should be {newest.path}"
+    )
+    return [_passed_over(newest, restart, took.step, Severity.WARNING, summary, remedy)]
+
+
+def _passed_over(
+    newest: CheckpointSeen,
+    restart: _Restart,
+    resumed_at: float | None,
+    severity: Severity,
+    summary: str,
+    remedy: str,
+) -> Finding:
+    """The finding about a restart that did not go on from the newest save that is whole."""
+    return Finding(
         trouble="loss_reset",
         key="behind",
-        severity=Severity.WARNING,
-        summary=f"the restart went back to step {number(took.step or 0)}, though step "
-        f"{number(newest.step)} is saved and whole: {short_path(newest.path)}",
+        severity=severity,
+        summary=summary,
         evidence=(
             Evidence("log", f"first step after the restart: {number(restart.step)}", restart.at),
-            Evidence("checkpoint", f"{newest.path} (step {number(newest.step)})", newest.saved_at),
+            Evidence(
+                "checkpoint", f"{newest.path} (step {number(newest.step or 0)})", newest.saved_at
+            ),
         ),
-        remedy=f"read how the program chooses what it resumes from: names in the order of the text "
-        f"put step_75 behind step_150; it should be {newest.path}",
-        details={"step": restart.step, "resumed_at": took.step, "newest": newest.step},
+        remedy=remedy,
+        details={"step": restart.step, "resumed_at": resumed_at, "newest": newest.step},
         since=restart.at,
     )
-    return [finding]
 
 
 def _series(save: CheckpointSeen) -> str:
@@ -168,21 +187,12 @@ def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
     reached = view.step_times[-1][1]
     if newest.step <= restart.step + NEAR_REPORTS * restart.every or reached > newest.step:
         return []
-    finding = Finding(
-        trouble="loss_reset",
-        key="behind",
-        severity=Severity.CRITICAL,
-        summary=f"started again from scratch: the restart began at step {number(restart.step)} without a resume, "
-        f"though step {number(newest.step)} is saved and whole: {short_path(newest.path)}",
-        evidence=(
-            Evidence("log", f"first step after the restart: {number(restart.step)}", restart.at),
-            Evidence("checkpoint", f"{newest.path} (step {number(newest.step)})", newest.saved_at),
-        ),
-        remedy=f"read where the program looks for what it resumes from; it should be {newest.path}",
-        details={"step": restart.step, "resumed_at": 0.0, "newest": newest.step},
-        since=restart.at,
+    summary = (
+        f"started again from scratch: the restart began at step {number(restart.step)} without a resume, "
+        f"though step {number(newest.step)} is saved and whole: {short_path(newest.path)}"
     )
-    return [finding]
+    remedy = f"read where the program looks for what it resumes from; it should be {newest.path}"
+    return [_passed_over(newest, restart, 0.0, Severity.CRITICAL, summary, remedy)]
 
 
 def _not_loaded(view: View) -> Iterator[Finding]:

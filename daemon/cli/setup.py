@@ -228,8 +228,9 @@ def _report(data: dict[str, Any], boot: AtBoot, answers: Answers) -> None:
         watched = ", ".join(str(one["name"]) for one in data["runs"])
         console.say(f"  runs         {watched or 'none yet'}; new ones are found as they come")
     console.say("")
-    if not _on_path():
-        bin_ = shlex.quote(str(Path(_program()[0]).parent))
+    program = Path(_program()[0])
+    if program.name == "middlewatch" and not _on_path(program):
+        bin_ = shlex.quote(str(program.parent))
         console.say(f"first: export PATH={bin_}:$PATH    (so that this shell finds middlewatch)")
     looked = data["runs"] is not None
     if data["runs"]:
@@ -241,10 +242,10 @@ def _report(data: dict[str, Any], boot: AtBoot, answers: Answers) -> None:
         console.say(f"{word} {NEXT[1]}    (one that you start now)")
 
 
-def _on_path() -> bool:
+def _on_path(program: Path) -> bool:
     """Whether a shell like the one of this call finds this installation."""
     found = shutil.which("middlewatch")
-    return found is not None and os.path.samefile(found, _program()[0])
+    return found is not None and program.samefile(found)
 
 
 def _boot_words(told: dict[str, Any], boot: AtBoot) -> str:

@@ -322,6 +322,7 @@ QUIET = ("--no-alert", "--no-mirror", "--no-boot")
 
 
 def test_with_watch_it_finds_what_trains_already(box: Box) -> None:
+    box.env["PATH"] = os.defpath  # where this installation is not
     script, log = box.root / "train_own.py", box.root / "own.log"
     script.write_text(TRAIN)
     with log.open("wb") as out, box_wide.searching():
