@@ -23,19 +23,13 @@ from .tree import Home, opened_folder
 from .tree_goal import Goal
 from .tree_ledger import Ledger
 from .tree_walk import Folder
-from .tree_watch import LATELY_S, MOST_POLLED, How, TreeWatch
+from .tree_watch import LATELY_S, MOST_POLLED, POLLED_SHARE, How, TreeWatch
 
 SETTLE_S = 1.0
 """Seconds from the first hint about a file to its copy: what is written and renamed at once, or written
 in several pieces, is copied once."""
 MOST_PENDING = 20_000
 """Files that are known to be copied next. A look at the tree stops there, and goes on when they are."""
-REST_S = 1800.0
-"""Seconds between two looks at the whole tree where the kernel tells of changes. Our choice."""
-_REST_SHARE = 5000
-"""… and so many times as long as the look took: 0.02 % of a core."""
-POLLED_REST_S, _POLLED_SHARE = 60.0, 50
-"""The same where it tells nothing: 2 % of a core."""
 SOON_S = 30.0
 """Seconds until the tree is looked at whole when hints may have been lost, or a new folder was made, whose
 files may have come before its watch. Our choice."""
@@ -195,7 +189,7 @@ class MirroredTree:
         for folder in folders:
             self._take_folder(home, folder, now)
         if lost or folders:
-            self._look_at = min(self._look_at, now + max(SOON_S, self._took_s * _POLLED_SHARE))
+            self._look_at = min(self._look_at, now + max(SOON_S, self._took_s * POLLED_SHARE))
         if self._looking is None and now >= self._look_at:
             self._begin_look()
         elif not self._pending and self._work is None and now - self._proved_at > PROVE_S:
@@ -264,8 +258,7 @@ class MirroredTree:
         self.looks += 1
         self._done_look = self._began_look
         seen = self._watch.how == "events"
-        rest, share = (REST_S, _REST_SHARE) if seen else (POLLED_REST_S, _POLLED_SHARE)
-        self._look_at = _mono() + max(rest, took * share)
+        self._look_at = _mono() + self._watch.rest_s(self._folders, took)
         if seen and self._watch.watched() < self._folders:
             # More are counted than there are after some were deleted, which is no harm.
             missing = self._folders - self._watch.watched()

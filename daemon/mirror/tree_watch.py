@@ -9,6 +9,9 @@ whole, at the start, when hints may have been lost, and at long intervals.
 | ``polling`` | where the kernel tells nothing (network, FUSE) or has no watch left: watchdog's polling |
 | ``looking`` | the same, for trees too large for that: the times of all folders, and the files that changed lately |
 
+A network or FUSE file system tells of what this machine changes, and that is nearly all that a run changes.
+So a tree that is looked at has inotify beside it, and is looked at more rarely once that reaches every folder.
+
 Watchdog's polling keeps two snapshots of the tree and takes one in each interval: 100,000 files took
 200 MB and 1.6 s of CPU each time (watchdog 7.1, bindfs).
 """
@@ -41,6 +44,13 @@ How = Literal["events", "polling", "looking"]
 POLL_S = 2.0
 _LOOK_S = 1.0
 """Seconds between two looks at the times of folders, at least: the copier is asked every two."""
+REST_S, _REST_SHARE = 1800.0, 5000
+"""Seconds between two looks at the whole tree where the kernel tells of all changes, and so many times as
+long as the look took: 0.02 % of a core. Our choice, as the next."""
+POLLED_REST_S, POLLED_SHARE = 60.0, 50
+"""The same where it tells nothing: 2 % of a core."""
+_HEARD_SHARE = 1000
+"""… and where it tells what this machine changes, for the whole tree as for its folders: 0.1 % each."""
 MOST_POLLED = 2000
 """Files and folders that watchdog polls: 40 ms of CPU in each interval, by the figures above."""
 MOST_HINTS = 20_000
@@ -104,19 +114,20 @@ class TreeWatch:
         """For ``looking``: the times of the folders; 0 for one that is to be looked at again."""
         self._lately: dict[str, tuple[int, int]] = {}
         """For ``looking``: size and time of the files that changed lately."""
-        self._looked_at = float("-inf")
+        self._look_at = float("-inf")
+        self._hears = False
+        """For ``looking``: every folder has a watch of inotify."""
         self._queue = _queue_length()
-        if how == "looking":
-            return
         watches = _watches()
-        self._observer = InotifyObserver() if how == "events" else _polling()
+        self._observer = _polling() if how == "polling" else InotifyObserver()
         try:
             self._observer.daemon = True
             self._observer.schedule(self._hints, root, recursive=True, event_filter=_KINDS)
             self._observer.start()
-        except BaseException:
+        except BaseException as trouble:
             self.close()
-            raise
+            if how != "looking" or not isinstance(trouble, OSError):
+                raise
         self._before = watches
 
     def watched(self) -> int:
@@ -126,12 +137,22 @@ class TreeWatch:
     def changed(self) -> tuple[dict[str, float], dict[str, float], bool]:
         """Files and folders that may have changed since the last call, with the monotonic time of the
         first hint; and whether hints may have been lost."""
-        if self.how == "looking":
-            return self._look(), {}, False
         files, folders, count = self._hints.take()
         # The kernel drops events once its queue is full, and not every watchdog says so.
         lost = count > self._queue // 4 or max(len(files), len(folders)) > MOST_HINTS
+        if self.how == "looking":
+            files = self._look() | files
         return files, folders, lost
+
+    def rest_s(self, folders: int, took_s: float) -> float:
+        """Seconds until the tree is to be looked at whole again. The newest look met so many folders, and
+        took so many seconds of CPU."""
+        if self.how == "events":
+            return max(REST_S, took_s * _REST_SHARE)
+        self._hears = self._observer is not None and self.watched() >= folders
+        if self.how == "looking" and not self._hears:
+            self.close()  # its watches would be missing elsewhere on this box
+        return max(POLLED_REST_S, took_s * (_HEARD_SHARE if self._hears else POLLED_SHARE))
 
     def saw(self, folder: tree_walk.Folder, now_ns: int) -> None:
         """A folder was looked at; ``looking`` compares with that."""
@@ -147,7 +168,7 @@ class TreeWatch:
     @property
     def dead(self) -> bool:
         """True when it has stopped: the tree was deleted, or a thread of watchdog has failed."""
-        if self._observer is None:
+        if self._observer is None or self.how == "looking":
             return False
         if not self._observer.is_alive():
             return True
@@ -161,8 +182,8 @@ class TreeWatch:
             self._observer = None
 
     def _look(self) -> dict[str, float]:
-        now = _mono()
-        if now - self._looked_at < _LOOK_S:
+        now, began_s = _mono(), time.thread_time()
+        if now < self._look_at:
             return {}
         found: dict[str, float] = {}
         now_ns = time.time_ns()
@@ -185,7 +206,8 @@ class TreeWatch:
                 self._lately[name] = info.st_size, info.st_mtime_ns
             elif now_ns - info.st_mtime_ns > LATELY_S * 1e9:
                 del self._lately[name]
-        self._looked_at = _mono()
+        took_s = time.thread_time() - began_s
+        self._look_at = _mono() + max(_LOOK_S, took_s * _HEARD_SHARE if self._hears else 0.0)
         return found
 
     def _again(self, name: str, now_ns: int) -> Iterable[str]:

@@ -303,6 +303,35 @@ def test_nothing_is_missed(trees: Trees, how: str, monkeypatch: pytest.MonkeyPat
     assert all((trees.far / one).is_file() for one in old)
 
 
+def test_what_this_machine_changes_is_told_where_a_tree_is_looked_at(
+    trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounts, "is_local", lambda _kind: False)
+    monkeypatch.setattr(tree_turn, "MOST_POLLED", 0)
+    old = trees.logs / "d" / "old.txt"
+    old.parent.mkdir()
+    old.write_text("a")
+    os.utime(old, (1, 1))  # no look at what changed lately meets it
+    row = trees.settle()
+    assert row["watching"] == "looking"
+    with old.open("a") as file:
+        file.write("after a long time")
+    os.utime(old, (2, 2))
+    trees.there("d/old.txt")
+    assert trees.row()["looks"] == row["looks"], "no whole look was needed"
+
+
+def test_a_tree_is_looked_at_more_rarely_where_inotify_reaches_it(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY)
+    watch = tree_watch.TreeWatch(str(tmp_path), fd, "looking", ())
+    heard = watch.rest_s(folders=1, took_s=2.0)
+    deaf = watch.rest_s(folders=5, took_s=2.0)
+    assert heard >= 10 * deaf
+    assert watch.rest_s(folders=1, took_s=2.0) == deaf, "it has given its watches back"
+    watch.close()
+    os.close(fd)
+
+
 def test_hints_that_never_came_are_made_up_for(
     trees: Trees, monkeypatch: pytest.MonkeyPatch
 ) -> None:
