@@ -7,7 +7,7 @@ Decides: First, silence: no step, and no phase that the log announced, for longe
     stack spins. The stacks, or else the kernel functions in which the processes sleep, give the
     verdict: waiting in a collective (and for which rank), for data or for a lock, spinning, or
     idle. One that is in a single call of `sleep` all the time has asked for that pause itself: half an
-    hour of it is a warning. A run in which every batch fails makes no progress either, however much it computes and
+    hour of it is a warning. So has one whose last line names a later time, and that only sleeps until then. A run in which every batch fails makes no progress either, however much it computes and
     writes; and one that has made no step and waits for the other processes of its job is told
     before the limit. Processes in state D, stopped processes, paused containers and finished runs have rules of their own. In a
     finished log only lines that report a hang count.
@@ -244,6 +244,8 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
         verdict = idle_verdict(view, work, since)
+        if _as_it_said(view, work):
+            return None
         if verdict.name == "sleep" and (view.grown_at or 0.0) > since + BEFORE_S:
             # It wakes up and writes: who waits for something tries again and again.
             verdict = HangVerdict("idle", "only waits and tries again", "read what it waits for")
@@ -263,6 +265,16 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
     if whole.runnable_ratio >= limits.busy_runnable_ratio:
         return None
     return _Judged(Severity.WARNING, HangVerdict("idle", "hardly does anything", ""))
+
+
+def _as_it_said(view: View, work: RunActivity) -> bool:
+    """True while the last line names a later time, and the run only sleeps until then, in one call or many:
+    nothing that hangs sleeps for a time."""
+    signs = view.accumulator(Signs)
+    who = trainers(view, work)
+    return (
+        signs is not None and view.now < signs.goes_on_at and bool(who) and all(d.naps for d in who)
+    )
 
 
 def _finding(view: View, work: RunActivity, judged: _Judged, case: Silence) -> Finding:

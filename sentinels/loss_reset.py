@@ -170,17 +170,13 @@ def _same_place(view: View, restarts: list[_Restart]) -> list[Finding]:
 def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
     """A finding if the same command, which had failed or was killed, begins from nothing, although it has saved.
     Another command in the turns of a queue begins there by right."""
-    if not restarts or not view.process_samples:
+    restart = restarts[-1] if restarts else _new_attempt(view)
+    if restart is None or restart.step > NEAR_REPORTS * restart.every:
         return []
-    restart = restarts[-1]
-    if restart.step > NEAR_REPORTS * restart.every:
+    until = _failed_before(view, restart) if restarts else view.run.started_at
+    if until is None or not (restarts or view.run.after_failure):
         return []
-    failed = [e for e in view.endings if e.at <= restart.at and (e.signal or e.exit_code)]
-    ended = next((e for e in reversed(failed) if e.program is not None), None)
-    lives = {p.program for p in view.process_samples[-1].processes}
-    if ended is None or ended.program not in lives:
-        return []
-    good = [c for c in view.checkpoints if c.step and c.state == "ok" and c.saved_at < ended.at]
+    good = [c for c in view.checkpoints if c.step and c.state == "ok" and c.saved_at < until]
     newest = max(good, key=lambda c: c.step or 0, default=None)
     if newest is None or newest.step is None:
         return []
@@ -193,6 +189,16 @@ def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
     )
     remedy = f"read where the program looks for what it resumes from; it should be {newest.path}"
     return [_passed_over(newest, restart, 0.0, Severity.CRITICAL, summary, remedy)]
+
+
+def _failed_before(view: View, restart: _Restart) -> float | None:
+    """When the program that runs now had failed or was killed before this restart; epoch seconds."""
+    if not view.process_samples:
+        return None
+    failed = [e for e in view.endings if e.at <= restart.at and (e.signal or e.exit_code)]
+    ended = next((e for e in reversed(failed) if e.program is not None), None)
+    lives = {p.program for p in view.process_samples[-1].processes}
+    return ended.at if ended is not None and ended.program in lives else None
 
 
 def _not_loaded(view: View) -> Iterator[Finding]:

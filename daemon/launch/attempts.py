@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..config.run_spec import RunSpec
+from ..system import procfs
 
 AGAIN_S = 3600.0
 """Seconds after an end in which the same command in the same folder is another attempt, whoever
@@ -39,6 +40,19 @@ def again(earlier: RunSpec, ended_at: float, later: RunSpec) -> bool:
     parent = (earlier.parent_pid, earlier.parent_ticks)
     kept = None not in parent and parent == (later.parent_pid, later.parent_ticks)
     return kept or same_container or later.started_at - ended_at <= AGAIN_S
+
+
+def after_failure(
+    earlier: RunSpec, status: Mapping[str, int | None] | None, later: RunSpec
+) -> bool:
+    """True when a wrapper has started ``later`` after ``earlier`` had failed or was killed. ``status``:
+    its ``code`` and ``signal``. At a shell without a script it may have been a person, who has reasons."""
+    parent = later.parent_pid
+    if parent is None or later.parent_ticks is None or not status or not any(status.values()):
+        return False
+    if (parent, later.parent_ticks) != (earlier.parent_pid, earlier.parent_ticks):
+        return False
+    return any(not word.startswith("-") for word in (procfs.cmdline(parent) or ())[1:])
 
 
 def same_command(one: Sequence[str], other: Sequence[str]) -> bool:

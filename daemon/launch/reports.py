@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from ..parsers.reader import LogReader
+from ..parsers.recurring import LiveReader
 from ..system import places
 from ..system.far import FarMounts
 from ..system.processes import OpenFile, Process, Processes
@@ -20,7 +20,11 @@ TAIL_BYTES = 64 << 10
 """Bytes of the end of a log that are read: a few milliseconds."""
 REPORTS = 5
 """Reports at different steps, in order: fewer may be the table of a test."""
-_LEARNT = re.compile(r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entropy")
+_LEARNT = re.compile(
+    r"loss|^lr$|grad_norm|reward|(?:^|_)rew(?:$|_)|return|perplexity|entrop|энтропи|熵|エントロピー"
+    r"|belohnung|beloning|récompense|recompensa|ricompensa|nagroda|ödül|награда|奖励|獎勵|報酬|보상"
+)
+"""Quantities that a training improves, in the languages of its authors: losses have names of ours."""
 
 
 def tees(processes: Processes) -> list[Process]:
@@ -62,7 +66,7 @@ def reports_training(
 
 def _reports(file: OpenFile) -> int:
     """Bytes of the first reports of a training in the file; 0 when there are not enough."""
-    reader, size = LogReader(file.target), 0
+    reader, size = LiveReader(file.target), 0
     numbers: list[float] = []
     for line in _tail(file).splitlines(keepends=True):
         for seen in reader.feed(line, 0.0):

@@ -48,6 +48,11 @@ _CUT = re.compile(r"(?:EOFError|BadGzipFile|BadZipFile|UnpicklingError|LZMAError
 loaded, they say that this is damaged."""
 
 
+_READING_DATA = re.compile(r"\bCaught \w+ in DataLoader worker\b")
+"""What a program logs of an exception in a worker of its loader: a file of the data that cannot be read is
+no checkpoint."""
+
+
 class LogPosition(NamedTuple):
     """Time (epoch seconds), file, line and rank of something that was read."""
 
@@ -61,7 +66,10 @@ def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent
     """The events of a line. ``rows``: indices of the signatures that may match it.
 
     The uncaught error of a program in any language also has the class that its words mean."""
-    said = [_event(row, details, text, place) for row, details in matcher.matches(text, rows)]
+    found = matcher.matches(text, rows)
+    if _READING_DATA.search(text):
+        found = [(row, more) for row, more in found if row.trouble != "ckpt_corrupt"]
+    said = [_event(row, details, text, place) for row, details in found]
     known = {one.trouble for one in said}
     for one in said:
         if one.trouble == "python_exception" and one.fatal and one.role == "root":

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from middlewatch.sentinels.kit import LineSigns, LogEvent, Observation, Step
+from middlewatch.sentinels.kit.pace.announced_pause import goes_on_at
 
 from ..system.bounded import bounded
 from .learned import LearnedReports
@@ -155,6 +156,8 @@ class RecurringLines:
             return
         for line in lines:
             self._line(line, now)
+        if lines:
+            self._signs = self._signs._replace(goes_on_at=goes_on_at(lines[-1][:WIDE], now))
 
     def _line(self, line: bytes, now: float) -> None:
         traced = self._traced(line)

@@ -21,7 +21,7 @@ from ..config.run_spec import RunSpec
 from ..judge.incidents import Change
 from ..judge.proof import by_history, by_words
 from ..launch import run_names
-from ..launch.attempts import again, same_command
+from ..launch.attempts import after_failure, again, same_command
 from ..launch.purpose import BOOSTS, command_purpose
 from ..sources.newcomers import Known, Newcomers
 from ..system import procfs
@@ -221,6 +221,7 @@ class Finding:
             name=earlier.name,
             resumed_from=earlier.id,
             attempt=attempt,
+            after_failure=after_failure(earlier, run.exit, spec),
             checkpoint_dirs=spec.checkpoint_dirs or earlier.checkpoint_dirs,
             logs=spec.logs or earlier.logs,
             provisional=spec.provisional if earlier.provisional else "",

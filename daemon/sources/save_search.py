@@ -174,7 +174,7 @@ class Search:
             return _checkpoint_of(path) != path
         if not names.is_checkpoint_file(name):
             return False
-        if names.says_save(name) or name.endswith((".ckpt", ".keras")):
+        if names.says_save(name) or name.endswith(names.OF_TRAININGS):
             return True
         return not among_data and any(map(names.says_save, parts[-2:]))
 

@@ -17,6 +17,8 @@ class LineSigns(NamedTuple):
     fresh_at: float = 0.0
     """When the newest line came that is neither a complaint nor of a shape that comes between
     reports all the time (a thread that reports the memory, say)."""
+    goes_on_at: float = 0.0
+    """The time that the newest line names behind its own one (``paused, goes on at 06:00``); 0: none."""
     complaints: int = 0
     """Lines that say that something failed or was left out."""
     complaint_at: float = 0.0

@@ -123,7 +123,9 @@ def _evaluates(folded: str) -> bool:
     return not EVAL_WORDS.isdisjoint(_WORDS.split(folded))
 
 
-_OBJECTIVES = frozenset({"l1", "l2", "mse", "nll", "bce", "kl", "huber", "elbo", "nelbo"})
+_OBJECTIVES = frozenset(
+    {"l1", "l2", "mse", "rmse", "mae", "logloss", "nll", "bce", "kl", "huber", "elbo", "nelbo"}
+)
 """Names of formulas that are minimised."""
 
 
@@ -147,8 +149,9 @@ def _by_words(folded: str) -> str | None:
         return "accuracy" if not rest else None
     if evaluates:
         return None
-    if len(words) > 1 and words[0] in TRAIN_WORDS and words[-1] in _OBJECTIVES:
-        return "train_loss"  # train/mel_l1: the objective by its formula
+    ends = {words[0], words[-1]}
+    if len(words) > 1 and ends & TRAIN_WORDS and ends & _OBJECTIVES:
+        return "train_loss"  # train/mel_l1, rmse_training: the objective by its formula
     if _is_rate({w.rstrip("0") for w in kinds}):
         return "lr"
     if (

@@ -144,7 +144,10 @@ BESIDE = frozenset(
 )
 """Words that may stand before it."""
 
-TRAIN_WORDS = words("train training tr trn trainer learn fit 训练")
+TRAIN_WORDS = words(
+    "train training tr trn trainer learn fit 训练 訓練 学習 훈련 학습 entrenamiento entraînement entrainement "
+    "apprentissage allenamento addestramento treino treinamento обучение обучения eğitim egitim trening träning"
+)
 EVAL_WORDS = words(
     "eval val valid validation test testing dev evaluation holdout heldout cv validate 验证 "
     "测试 评估 校验"

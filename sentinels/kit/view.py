@@ -47,6 +47,8 @@ class RunFacts:
     world_size: int | None = None
     attempt: int = 1
     """Above 1 for a command that a wrapper has started again."""
+    after_failure: bool = False
+    """A wrapper did so, no person, after the attempt before had failed or was killed."""
     keep_saves: int | None = None
     """Number of checkpoints that the trainer keeps, by the command line."""
     command: str = ""

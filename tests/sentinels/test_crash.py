@@ -137,6 +137,20 @@ def test_a_farewell_right_after_an_exception(story: Story, after: int) -> None:
     assert [finding.severity for finding in found] == [Severity.WARNING] * (after == 1)
 
 
+@pytest.mark.parametrize(("status", "program"), [(0, 7), (None, 7), (0, 8)])
+def test_one_of_a_program_that_came_after_the_training(
+    story: Story, status: int | None, program: int
+) -> None:
+    """An export tries a format that is not installed, prints why, and writes another one. A program whose
+    workers have ended before it is none."""
+    story.train(30).wait(1).end(status, main=False, pid=300, name="python3", program=program)
+    line = traceback(story.wait(5)).line
+    story.end(0, main=False, pid=301, name="python3", program=8).end(0, name="bash").wait(3)
+    words = LastWords("all steps done", line=line + 1, farewell="end", said="all steps done")
+    found = story.asks("crash", last_words={story.file: words})
+    assert len(found) == ((status, program) != (0, 7))
+
+
 @pytest.mark.parametrize("status", [1, None])
 def test_one_below_a_shell_that_ends_with_0(story: Story, status: int | None) -> None:
     traceback(story.train(30)).end(status, main=False, pid=300, name="python3")

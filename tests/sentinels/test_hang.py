@@ -8,7 +8,7 @@ import pytest
 
 from middlewatch.sentinels.hang import Limits
 from middlewatch.sentinels.kit import Finding, LineSigns, ProcessesSeen, Severity
-from middlewatch.sentinels.kit.pace.announced_pause import pause_s
+from middlewatch.sentinels.kit.pace.announced_pause import goes_on_at, pause_s
 from middlewatch.sentinels.kit.pace.work import work_of
 
 from .story import MIB, Story, sample, samples
@@ -135,6 +135,24 @@ def test_short_sleeps_in_a_loop_are_none(story: Story) -> None:
     for turn in range(40):  # it polls for something that does not come
         story.idle(1, sample(**{**ASLEEP, "switches": 812 + turn}))
     assert told(story).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(("said_s", "wchan", "told_s"), [
+    (600.0, "hrtimer_nanosleep", 600), (600.0, "futex_wait_queue", 50), (0.0, "hrtimer_nanosleep", 50),
+])  # fmt: skip
+def test_a_later_time_in_the_last_line_is_when_it_goes_on(
+    story: Story, said_s: float, wchan: str, told_s: float
+) -> None:
+    """``DURAKLATILDI, 20:25:08 saatinde devam edilecek``: in any language, and only for who sleeps."""
+    story.train(60).grow()
+    signs = LineSigns(goes_on_at=story.at + said_s if said_s else 0.0)
+    story.logs[story.file] = replace(story.logs[story.file], signs=signs)
+    story.seen(story.logs[story.file])
+    for second in range(1, 700):
+        story.idle(1, sample(wchan=wchan, switches=second))
+        if story.asks("hang"):
+            break
+    assert told_s <= second <= told_s + 20
 
 
 def test_who_sleeps_between_tries_waits_for_something(story: Story) -> None:
@@ -498,3 +516,19 @@ def test_a_rank_that_leaves_the_loop_alone(story: Story, said: str, *, waits: bo
         story.step(rank=0).step(every_s=0.1, by=0, rank=1)
     story.phase("done", f"2026-11-26 02:51:31 {said}: no improvement for 6 epochs")
     assert bool(story.idle(90).asks("hang")) is waits
+
+
+@pytest.mark.parametrize(
+    ("line", "ahead_s"),
+    [
+        (b"26.11.2026 20:23:58 DURAKLATILDI: 20:25:08 saatinde devam edilecek", 70.0),
+        ("[23:59:30] 暂停,将于 00:10 继续".encode(), 630.0),
+        (b"2026-11-26T20:23:58 reprise a 23:00", 9362.0),
+        (b"20:23:58 waiting for rank 1 (timeout=0:30:00)", 0.0),
+        (b"20:23:58 step 3 of 9", 0.0),
+        (b"[20:23:58] began at 20:20:00", 0.0),
+        (b"epoch 1:2:3:4 99:12:13", 0.0),
+    ],
+)
+def test_the_time_at_which_a_line_says_it_goes_on(line: bytes, ahead_s: float) -> None:
+    assert goes_on_at(line, 1000.0) == (1000.0 + ahead_s if ahead_s else 0.0)

@@ -216,6 +216,24 @@ def test_another_attempt_that_begins_at_an_older_save(story: Story) -> None:
     assert story.asks("loss_reset") == [], "who starts it anew may choose"
 
 
+def again(story: Story, **facts: Any) -> Story:
+    """A run that saved twice, and another attempt that begins at its beginning."""
+    story.saved(step=75).wait(10).saved(step=150).wait(10)
+    story.run(attempt=2, started_at=story.at, **facts)
+    story.number = 0
+    return story.train(4, by=5.0)
+
+
+def test_another_attempt_of_a_wrapper_that_begins_from_nothing(story: Story) -> None:
+    (finding,) = again(story, after_failure=True).asks("loss_reset")
+    assert (finding.trouble, finding.severity) == ("loss_reset", Severity.CRITICAL)
+    assert "without a resume, though step 150 is saved and whole" in finding.summary
+
+
+def test_a_person_may_begin_from_nothing(story: Story) -> None:
+    assert again(story).asks("loss_reset") == []
+
+
 def leases(story: Story, *begins: float, saves: bool = True) -> Story:
     """A machine that is taken away again and again; the program goes on after these steps."""
     story.run()

@@ -21,6 +21,12 @@ MODELS = (
     *(".cbm", ".cbsnapshot", ".ubj", ".joblib", ".msgpack"),
 )
 """Files with these endings are models or their optimizers in other formats than torch's."""
+OF_TRAININGS = (
+    *(".ckpt", ".keras", ".pdparams", ".pdopt", ".nemo"),
+    *(".cbm", ".cbsnapshot", ".ubj"),
+)
+"""Endings that only the savers of training libraries give: a new file of this kind is a save, whatever the
+rest of its name is."""
 _OTHER_STATES = (".npz", ".h5", ".hdf5", ".pkl", ".pickle", ".tar", ".zip")
 """Files with these endings hold a checkpoint only if the rest of the name says so."""
 INDEXES = (".safetensors.index.json", ".bin.index.json")

@@ -85,6 +85,11 @@ class Signs(Accumulator):
         if seen.values or seen.number is not None:
             self._then = dict(self._by_file)
 
+    @property
+    def goes_on_at(self) -> float:
+        """The latest time at which the run goes on, by the newest line of a log; 0 when none names one."""
+        return max((signs.goes_on_at for signs in self._by_file.values()), default=0.0)
+
     def failures(self) -> tuple[int, int, float, str]:
         """(complaints, other lines, time of the newest complaint, its text) since the newest step
         or report, over all logs."""

@@ -72,6 +72,8 @@ class ProcessActivity(NamedTuple):
     sleeps: bool = False
     """In all samples it was in one and the same call that waits for a time and for nothing else
     (``time.sleep``)."""
+    naps: bool = False
+    """In all samples it was in such a call, not always the same one."""
 
     @property
     def never_rests(self) -> bool:
@@ -125,9 +127,11 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
     states: dict[_Identity, list[str]] = {}
     slept: dict[_Identity, str] = {}
     newest: dict[_Identity, ProcessSample] = {}
+    looks_of: dict[_Identity, list[ProcessSample]] = {}
     for seen in recent:
         for p in seen.processes:
             states.setdefault((p.pid, p.start_ticks), []).append(p.state)
+            looks_of.setdefault((p.pid, p.start_ticks), []).append(p)
             newest[p.pid, p.start_ticks] = p
             if p.wchan:
                 slept[p.pid, p.start_ticks] = p.wchan
@@ -137,9 +141,8 @@ def work_of(looks: Sequence[ProcessesSeen], now: float, window_s: float) -> RunA
             p if p.wchan or identity not in slept else replace(p, wchan=slept[identity]),
             spent[identity] / seconds,
             states[identity].count("R") / len(states[identity]),
-            _asleep(
-                [p for seen in recent for p in seen.processes if (p.pid, p.start_ticks) == identity]
-            ),
+            _asleep(looks_of[identity]),
+            _naps(looks_of[identity]),
         )
         for p in last.processes
         for identity in ((p.pid, p.start_ticks),)
@@ -164,11 +167,13 @@ def _asleep(looks: Sequence[ProcessSample]) -> bool:
     """True for a process that was not woken between the first and the last of these samples, and waits
     for a time in the kernel."""
     counted = [p for p in looks if p.switches is not None]
-    return (
-        len(counted) >= LOOKS
-        and len({p.switches for p in counted}) == 1
-        and all("nanosleep" in (p.wchan or "") for p in counted)
-    )
+    return len(counted) >= LOOKS and len({p.switches for p in counted}) == 1 and _naps(counted)
+
+
+def _naps(looks: Sequence[ProcessSample]) -> bool:
+    """True for a process that waited for a time in the kernel whenever it was looked at."""
+    known = [p.wchan for p in looks if p.wchan]
+    return len(known) >= LOOKS and all("nanosleep" in where for where in known)
 
 
 def _net(recent: Sequence[ProcessesSeen]) -> float | None:

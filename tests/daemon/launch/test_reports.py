@@ -21,6 +21,9 @@ TABLE = "| iter  | ep_rew   | fps    |\n" + "".join(
 )
 LOSSES = "".join(f"[{n}/900] loss={3 / n:.4f} lr=0.001\n" for n in range(1, 9))
 SERVED = "".join(f"GET /v1/items/{n} 200 in {n + 3} ms\n" for n in range(40))
+REWARDS = "".join(
+    f"12:00:{n:02} leerder: update {n} beloning={n / 9:.3f} x=1\n" for n in range(1, 15)
+)
 TESTED = "test loss 0.31, accuracy 0.91\n"
 
 Start = Callable[[str], Process]
@@ -56,7 +59,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.mark.parametrize(
-    "text", [TABLE, LOSSES, SERVED * 4000 + LOSSES], ids=["table", "bars", "long"]
+    "text",
+    [TABLE, LOSSES, SERVED * 4000 + LOSSES, REWARDS],
+    ids=["table", "bars", "long", "dutch"],
 )
 def test_numbered_reports_of_what_is_learnt(start: Start, text: str) -> None:
     if len(text) > TAIL_BYTES:

@@ -621,7 +621,7 @@ GOLDEN: dict[str, tuple[str, dict[str, float]]] = {
     ),
     "xgboost": (
         "[12]\ttrain-rmse:0.31231\teval-rmse:0.41231",
-        {"step": 12, "train-rmse": 0.31231, "eval-rmse": 0.41231},
+        {"step": 12, "train_loss": 0.31231, "eval-rmse": 0.41231},
     ),
     "lightgbm": (
         "[12]\ttraining's binary_logloss: 0.312\tvalid_1's binary_logloss: 0.412",

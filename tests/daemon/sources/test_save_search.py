@@ -124,6 +124,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         ('save("dump.0003")', ["dump.0003"]),
         ('save("runs/x/net_e1.dat")', ["runs/x/net_e1.dat"]),
         ('save("sales.keras", b"PK not read")', ["sales.keras"]),
+        ('save("runs/20260102-0304/tour_20.ubj", b"{L" * 99)', ["runs/20260102-0304/tour_20.ubj"]),
     ],
 )
 def test_saves_below_the_working_directory(
