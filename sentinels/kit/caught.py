@@ -38,8 +38,9 @@ def _had_trained(view: View, cause: LogEvent) -> bool:
         return False
     trained = view.step_times[-1][0]
     ended = [e for e in view.endings if e.at >= trained and _is_python(e) and e.program is not None]
-    first = next((e for e in ended if e.exit_code == 0 and e.at <= cause.at), None)
-    return first is not None and any(e.program != first.program for e in ended)
+    if not ended or ended[0].exit_code != 0 or ended[0].at > cause.at:
+        return False
+    return any(e.program != ended[0].program for e in ended)
 
 
 def _is_python(ended: ProcessEnded) -> bool:
