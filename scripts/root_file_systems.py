@@ -1,4 +1,4 @@
-"""Root file systems of small Debians and Ubuntus: built once by mmdebstrap, kept, copied to be used."""
+"""Root file systems of small boxes, Debian or Ubuntu: built once by mmdebstrap, kept, copied to be used."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ first=$(cat {wire} 2>/dev/null) || exit 1
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin nsenter --target "$first" {namespaces} \\
     /usr/sbin/sshd -i -E /var/log/sshd.log
 """
-FIRST = "mkdir -p /run/sshd && echo up && exec sleep infinity"
-"""What runs in the box when nobody is logged in."""
+FIRST = "mkdir -p /run/sshd && echo up && exec cat"
+"""What runs in the box when nobody is logged in: it ends with the test, also with one that is killed."""
 
 Made = TypeVar("Made")
 
@@ -121,7 +121,7 @@ class FarBareBox(Reached):
         self._nspawn = subprocess.Popen(
             [*words, "sh", "-c", FIRST],
             env={**os.environ, "SYSTEMD_NSPAWN_TMPFS_TMP": "0"},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
