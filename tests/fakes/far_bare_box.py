@@ -14,6 +14,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +36,29 @@ DOOR = """\
 #!/bin/sh
 # ProxyCommand: the wire to the box. Nothing answers while there is no file of this name.
 first=$(cat {wire} 2>/dev/null) || exit 1
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin nsenter --target "$first" {namespaces} \\
-    /usr/sbin/sshd -i -E /var/log/sshd.log
+sshd() {{
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin nsenter --target "$first" {namespaces} \\
+        /usr/sbin/sshd -i -E /var/log/sshd.log
+}}
+[ -e {noise} ] || sshd
+sshd | {python} {flip} {noise}
 """
+FLIP = """\
+# What comes from the box, with one byte changed where a connection brings so many, once.
+import contextlib, os, sys
+noise = sys.argv[1]
+with contextlib.suppress(OSError):
+    at = int(open(noise).read())
+    while data := bytearray(os.read(0, 1 << 16)):
+        if 0 <= at < len(data) and os.path.exists(noise):
+            data[at] ^= 1
+            os.unlink(noise)
+        at -= len(data)
+        while data:
+            del data[:os.write(1, data)]
+"""
+NOISE_AT = 40_000
+"""Bytes of a connection: more than its beginning and an answer in words, less than the checkpoints."""
 FIRST = "mkdir -p /run/sshd && echo up && exec cat"
 """What runs in the box when nobody is logged in: it ends with the test, also with one that is killed."""
 
@@ -53,6 +74,7 @@ class FarBareBox(Reached):
         self.tree = root / "disk"
         self.home = self.tree / "home" / USER
         self._wire = root / "wire"
+        self._noise = root / "noise"
         self._nspawn: subprocess.Popen[str] | None = None
         self._first = 0
         copy(root_file_system(SYSTEMS[SYSTEM], "far", PACKAGES), self.tree, USER)
@@ -62,7 +84,11 @@ class FarBareBox(Reached):
         run("chroot", str(self.tree), "chown", "-R", f"{USER}:", f"/home/{USER}")
         door = root / "door"
         namespaces = " ".join(f"--{one}" for one in NAMESPACES)
-        door.write_text(DOOR.format(wire=shlex.quote(str(self._wire)), namespaces=namespaces))
+        flip = root / "flip.py"
+        flip.write_text(FLIP)
+        paths = {"wire": self._wire, "noise": self._noise, "flip": flip, "python": sys.executable}
+        quoted = {name: shlex.quote(str(path)) for name, path in paths.items()}
+        door.write_text(DOOR.format(namespaces=namespaces, **quoted))
         door.chmod(0o755)
         self.configure(f"User {USER}", f"ProxyCommand {door}")
         self.open()
@@ -94,6 +120,14 @@ class FarBareBox(Reached):
             nspawn.terminate()
         nspawn.communicate()
         self._first = 0
+
+    def damage_wire(self) -> bool:
+        self._noise.write_text(str(NOISE_AT))
+        return True
+
+    @property
+    def damaged(self) -> bool:
+        return not self._noise.exists()
 
     def processes(self) -> list[int]:
         """All that run in the box."""

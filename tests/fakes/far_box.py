@@ -72,6 +72,15 @@ class Reached:
         """What a person does on the page of the platform: nothing answers any more."""
         self.close()
 
+    def damage_wire(self) -> bool:
+        """Have one byte of the next transfer changed between box and home; False: it cannot be done."""
+        return False
+
+    @property
+    def damaged(self) -> bool:
+        """Whether that has happened."""
+        return False
+
     def env(self) -> dict[str, str]:
         """Variables for which ssh and rsync know the box."""
         return {"RSYNC_RSH": f"ssh -F {shlex.quote(str(self.config))}"}

@@ -240,7 +240,7 @@ def _evening(night: Night, follow: str, told: Callable[[str], bool]) -> str:
 
 
 def _damaged_on_the_way(night: Night, pull: str, one: Path) -> None:
-    """``pull`` where a byte is damaged each time, once, and no more."""
+    """``pull`` where a byte is damaged on the disk each time, once; and where one is on the wire."""
     receipt = night.home / "results/PULL_VERIFIED.json"
     data, flipped = one.read_bytes(), night.home / "flipped"
     for always in (True, False):
@@ -259,6 +259,11 @@ def _damaged_on_the_way(night: Night, pull: str, one: Path) -> None:
             night.type(pull)
         assert one.read_bytes() == data, "the byte was found, and sent again"
         assert receipt.exists()
+    if night.far.damage_wire():
+        shutil.rmtree(night.home / "results")
+        assert "proved: " in night.type(pull)
+        assert night.far.damaged, "nothing was damaged"
+        assert one.read_bytes() == data
 
 
 def _teardown(night: Night, teardown: str, one: Path) -> None:
