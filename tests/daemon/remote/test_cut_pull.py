@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ...fakes.far_box import NAME, sessions
+from ...fakes.far_box import NAME, damaging_rsync, sessions
 from .conftest import PATIENCE_S, Far, contents
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -119,48 +118,15 @@ def test_inodes_that_are_gone(far: Far, small: Path) -> None:
     assert far.at_home("pull", NAME, str(small)).returncode == 0
 
 
-FLIP = """#!/bin/sh
-# The real rsync; then a byte of what came is another one.
-{real} "$@"
-status=$?
-[ "$1" = --version ] && exit $status
-[ -e "{once}" ] && [ -n "{stop}" ] && exit $status
-for file in "{goal}"/step-000200.safetensors; do
-    [ -f "$file" ] || continue
-    printf '\\001' | dd of="$file" bs=1 seek=5000 conv=notrunc 2>/dev/null
-    touch -d @{time} "$file"
-    : > "{once}"
-done
-exit $status
-"""
-
-
-def flipping(far: Far, goal: Path, source: Path, *, always: bool) -> dict[str, str]:
-    """A PATH on which rsync damages a byte on the way, once or every time."""
-    real = shutil.which("rsync")
-    folder = far.home / "bin"
-    folder.mkdir()
-    script = folder / "rsync"
-    script.write_text(
-        FLIP.format(
-            real=real,
-            once=far.home / "flipped",
-            stop="" if always else "once",
-            goal=goal,
-            time=source.stat().st_mtime_ns / 1e9,
-        )
-    )
-    script.chmod(0o755)
-    return {"PATH": f"{folder}:{os.environ['PATH']}"}
-
-
 @pytest.mark.parametrize("always", [False, True])
 def test_a_byte_damaged_on_the_way_is_found(far: Far, always: bool) -> None:
     spec = far.finished()
     source = Path(spec.checkpoint_dirs[0], "step-000200.safetensors")
     goal = far.dest / spec.id / "checkpoints/out"
-    told = far.pull(NAME, **flipping(far, goal, source, always=always))
-    assert (far.home / "flipped").exists(), "nothing was damaged"
+    flipped = far.home / "flipped"
+    rsync = damaging_rsync(far.home / "bin", f"{goal}/{source.name}", flipped, always=always)
+    told = far.pull(NAME, PATH=f"{rsync.parent}:{os.environ['PATH']}")
+    assert flipped.exists(), "nothing was damaged"
     if always:
         assert told["status"] == 1
         wrong = told["runs"][0]["wrong"]
