@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.server
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,9 +25,10 @@ class Ping:
 
 
 class Healthchecks:
-    """One check; its clock is the monotonic one of this process."""
+    """One check; its ``clock`` is the monotonic one of this process, until a test gives it another."""
 
     def __init__(self, period_s: float, grace_s: float) -> None:
+        self.clock: Callable[[], float] = time.monotonic
         self.period_s, self.grace_s = period_s, grace_s
         self.pings: list[Ping] = []
         self.status = 200
@@ -40,7 +42,7 @@ class Healthchecks:
                 found = name == outer.uuid and signal in ("", "start", "fail", "log")
                 status = outer.status if found else 404
                 if status == 200:
-                    outer.pings.append(Ping(signal or "success", body, time.monotonic()))
+                    outer.pings.append(Ping(signal or "success", body, outer.clock()))
                 answer = {200: b"OK", 404: b"not found"}.get(status, b"")
                 self.send_response(status)
                 self.send_header("content-length", str(len(answer)))
@@ -57,16 +59,20 @@ class Healthchecks:
 
     @property
     def state(self) -> str:
-        """``new``, ``up`` or ``down``, as the service would tell it now."""
+        """``new``, ``up`` or ``down``, as the service would tell it now: after the last success for the
+        period and the grace, and after a start without an end for the grace (``get_status`` of its
+        ``hc/api/models.py``; that of its page, with *late* shown as up)."""
         told = [ping for ping in self.pings if ping.signal in ("success", "fail", "start")]
         if not told:
             return "new"
-        last = told[-1]
-        late_s = self.grace_s if last.signal == "start" else self.period_s + self.grace_s
-        if last.signal == "fail" or time.monotonic() - last.at > late_s:
+        now = self.clock()
+        if told[-1].signal == "start" and now - told[-1].at >= self.grace_s:
             return "down"
         done = [ping for ping in told if ping.signal != "start"]
-        return "new" if not done else "down" if done[-1].signal == "fail" else "up"
+        if not done:
+            return "new"
+        late = now - done[-1].at >= self.period_s + self.grace_s
+        return "down" if done[-1].signal == "fail" or late else "up"
 
     def close(self) -> None:
         self._server.close()
