@@ -1,7 +1,8 @@
 """A dead man's service on loopback, with the protocol of healthchecks: it says who is down, and since when.
 
 Success, ``/start``, ``/fail`` and ``/log`` by POST, as in https://healthchecks.io/docs/http_api/. A check
-is *up* after a success, *down* after a fail, or when nothing has come for its period and grace.
+is *up* after a success, *down* after a fail, or when nothing has come for its period and grace. The server
+itself is packaged neither on PyPI nor in Debian, so that no test can install it.
 """
 
 from __future__ import annotations
@@ -32,18 +33,24 @@ class Healthchecks:
         self.period_s, self.grace_s = period_s, grace_s
         self.pings: list[Ping] = []
         self.status = 200
+        self.missing = False
+        """Nobody has made the check yet; a ping with ``?create=1`` does."""
         self.uuid = "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278"
         outer = self
 
         class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
-                name, _, signal = self.path.strip("/").partition("/")
+                parts = urlsplit(self.path)
+                name, _, signal = parts.path.strip("/").partition("/")
                 found = name == outer.uuid and signal in ("", "start", "fail", "log")
                 status = outer.status if found else 404
-                if status == 200:
+                if status == 200 and outer.missing:
+                    status = 201 if "create=1" in parts.query else 404
+                    outer.missing = status == 404
+                if status in (200, 201):
                     outer.pings.append(Ping(signal or "success", body, outer.clock()))
-                answer = {200: b"OK", 404: b"not found"}.get(status, b"")
+                answer = {200: b"OK", 201: b"Created", 404: b"not found"}.get(status, b"")
                 self.send_response(status)
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
