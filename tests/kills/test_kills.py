@@ -100,8 +100,9 @@ class TestJudge:
         assert set(self.score(tmp_path, [*self.pushes(), *again])) == {"again", "without_kill"}
 
     def test_what_was_stored_and_never_arrived(self, tmp_path: Path) -> None:
-        lost = {"title": "[CRITICAL] nan on vm: it is worse", "state": "sent", "incident": "nan"}
-        stored = {"id9": lost | {"created_at": 9.0}, "id8": lost | {"state": "silent"}}
+        title = "[CRITICAL] nan on vm: it is worse"
+        lost = {"title": title, "state": "sent", "incident": "nan", "created_at": 9.0}
+        stored: dict[str, dict[str, Any]] = {"id9": lost, "id8": lost | {"state": "silent"}}
         assert self.score(tmp_path, self.pushes(), messages=stored) == {
             "undelivered": ["[CRITICAL] nan on vm: it is worse (sent)"]
         }
