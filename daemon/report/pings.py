@@ -77,7 +77,8 @@ def ping(job: dict[str, Any]) -> dict[str, Any]:
     said = response.text[:200].strip()
     bare = said.replace(" ", "").lower()
     lost = any(words in bare for words in ("notfound", "ratelimited", '"ok":false'))
-    answered = response.status_code == requests.codes.ok
+    # 201 is a success as well: with ``?create=1`` in its URL the first ping makes the check.
+    answered = response.status_code in (requests.codes.ok, requests.codes.created)
     ok = answered and not lost
     told = said if answered else response.reason
     return {"ok": ok, "error": "" if ok else f"HTTP {response.status_code}: {told[:100]}"}

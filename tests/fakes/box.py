@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from middlewatch.daemon.client import Client
+from middlewatch.daemon.report.notifier import NOTIFIER_ARGV
 from middlewatch.daemon.system.errors import DaemonUnreachable
 from middlewatch.daemon.system.processes import Processes
 
@@ -39,6 +41,8 @@ class Push:
     body: str
     kind: str
     files: dict[str, bytes] = field(default_factory=dict)
+    key: str = ""
+    """By which a receiver knows a message again that comes twice."""
 
 
 class Receiver:
@@ -54,7 +58,8 @@ class Receiver:
                 words = data["title"], data["message"], data.get("type", "")
                 sent = data.get("attachments") or ()
                 files = {one["filename"]: base64.b64decode(one["base64"]) for one in sent}
-                outer.pushes.append(Push(time.time(), *words, files))
+                key = self.headers.get("Idempotency-Key", "")
+                outer.pushes.append(Push(time.time(), *words, files, key))
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
@@ -117,6 +122,13 @@ class Box:
 
     def ask(self, op: str, **args: Any) -> Any:
         return Client(str(self.state / "middlewatch.sock"), PATIENCE_S).ask(op, **args)
+
+    def docs(self, kind: str) -> dict[str, Any]:
+        """What the store has of a kind, by id; read beside the daemon."""
+        place = f"{(self.state / 'middlewatch.sqlite').as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(place, uri=True, timeout=30)) as db:
+            rows = db.execute("select id, doc from docs where kind = ?", (kind,)).fetchall()
+        return {name: json.loads(doc) for name, doc in rows}
 
     def log(self) -> str:
         path = self.state / "daemon.log"
@@ -201,6 +213,12 @@ def is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def notifier_of(daemon: int) -> int | None:
+    """The child of a daemon that pushes, if one lives."""
+    below = Processes("/proc").descendants(daemon)
+    return next((one.pid for one in below if NOTIFIER_ARGV[-1] in one.argv), None)
 
 
 def end(pid: int | None) -> None:

@@ -1,13 +1,15 @@
 """A dead man's service on loopback, with the protocol of healthchecks: it says who is down, and since when.
 
 Success, ``/start``, ``/fail`` and ``/log`` by POST, as in https://healthchecks.io/docs/http_api/. A check
-is *up* after a success, *down* after a fail, or when nothing has come for its period and grace.
+is *up* after a success, *down* after a fail, or when nothing has come for its period and grace. The server
+itself is packaged neither on PyPI nor in Debian, so that no test can install it.
 """
 
 from __future__ import annotations
 
 import http.server
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,24 +26,31 @@ class Ping:
 
 
 class Healthchecks:
-    """One check; its clock is the monotonic one of this process."""
+    """One check; its ``clock`` is the monotonic one of this process, until a test gives it another."""
 
     def __init__(self, period_s: float, grace_s: float) -> None:
+        self.clock: Callable[[], float] = time.monotonic
         self.period_s, self.grace_s = period_s, grace_s
         self.pings: list[Ping] = []
         self.status = 200
+        self.missing = False
+        """Nobody has made the check yet; a ping with ``?create=1`` does."""
         self.uuid = "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278"
         outer = self
 
         class Handler(QuietHandler, http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
-                name, _, signal = self.path.strip("/").partition("/")
+                parts = urlsplit(self.path)
+                name, _, signal = parts.path.strip("/").partition("/")
                 found = name == outer.uuid and signal in ("", "start", "fail", "log")
                 status = outer.status if found else 404
-                if status == 200:
-                    outer.pings.append(Ping(signal or "success", body, time.monotonic()))
-                answer = {200: b"OK", 404: b"not found"}.get(status, b"")
+                if status == 200 and outer.missing:
+                    status = 201 if "create=1" in parts.query else 404
+                    outer.missing = status == 404
+                if status in (200, 201):
+                    outer.pings.append(Ping(signal or "success", body, outer.clock()))
+                answer = {200: b"OK", 201: b"Created", 404: b"not found"}.get(status, b"")
                 self.send_response(status)
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
@@ -57,16 +66,20 @@ class Healthchecks:
 
     @property
     def state(self) -> str:
-        """``new``, ``up`` or ``down``, as the service would tell it now."""
+        """``new``, ``up`` or ``down``, as the service would tell it now: after the last success for the
+        period and the grace, and after a start without an end for the grace (``get_status`` of its
+        ``hc/api/models.py``; that of its page, with *late* shown as up)."""
         told = [ping for ping in self.pings if ping.signal in ("success", "fail", "start")]
         if not told:
             return "new"
-        last = told[-1]
-        late_s = self.grace_s if last.signal == "start" else self.period_s + self.grace_s
-        if last.signal == "fail" or time.monotonic() - last.at > late_s:
+        now = self.clock()
+        if told[-1].signal == "start" and now - told[-1].at >= self.grace_s:
             return "down"
         done = [ping for ping in told if ping.signal != "start"]
-        return "new" if not done else "down" if done[-1].signal == "fail" else "up"
+        if not done:
+            return "new"
+        late = now - done[-1].at >= self.period_s + self.grace_s
+        return "down" if done[-1].signal == "fail" or late else "up"
 
     def close(self) -> None:
         self._server.close()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.server
 import json
+import ssl
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -22,9 +24,10 @@ class Got:
 
 class Receiver:
     """Keeps what it is sent; ``status`` and ``headers`` are what it answers, ``hang`` makes it never
-    answer, ``dribble`` makes it answer a byte in each second."""
+    answer, ``dribble`` makes it answer a byte in each second. With a ``certificate`` (its key lies beside
+    it) it speaks TLS."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0, certificate: Path | None = None) -> None:
         self.got: list[Got] = []
         self.status = 200
         self.headers: dict[str, str] = {}
@@ -62,13 +65,21 @@ class Receiver:
             def handle(self) -> None:
                 try:
                     super().handle()
-                except ConnectionError:
+                except (ConnectionError, ssl.SSLError):
                     return
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_port
         self.url = f"json://127.0.0.1:{self.port}/"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+            # The handshake belongs to the thread of a connection: one that fails ends no server.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+            self.url = f"jsons://localhost:{self.port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
 

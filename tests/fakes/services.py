@@ -12,6 +12,7 @@ import re
 import shutil
 import ssl
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -162,7 +163,7 @@ class Services:
     def __init__(self, folder: Path) -> None:
         self.got: list[Request] = []
         self.refuse_files = False
-        self.certificate = _certificate(folder)
+        self.certificate = certificate(folder, NAMES)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, folder / "key.pem")
         outer = self
@@ -231,11 +232,11 @@ def parsed(host: str, path: str, headers: dict[str, str], body: bytes) -> Reques
     return got
 
 
-def _certificate(folder: Path) -> Path:
-    """A certificate for all names, signed by itself; its key lies beside it."""
+def certificate(folder: Path, names: Iterable[str]) -> Path:
+    """A certificate for these names, signed by itself; its key, ``key.pem``, lies beside it."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed: no certificate for the services can be made")
-    names = ",".join(f"DNS:{name}" for name in NAMES)
+    alternative = ",".join(f"DNS:{name}" for name in names)
     command = [
         "openssl",
         "req",
@@ -252,7 +253,7 @@ def _certificate(folder: Path) -> Path:
         "-subj",
         "/CN=services",
         "-addext",
-        f"subjectAltName={names}",
+        f"subjectAltName={alternative}",
     ]
     command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run(command, check=True, capture_output=True, timeout=60)

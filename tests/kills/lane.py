@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from typing import Any
 
 from middlewatch.daemon.system.errors import DaemonUnreachable
 
-from ..fakes.box import COMMAND, PATIENCE_S, Box, Receiver, is_alive
+from ..fakes.box import COMMAND, PATIENCE_S, Box, Receiver, is_alive, notifier_of
 from .truth import KINDS, Score, Training, judge, not_whole
 
 TRAINER = str(Path(__file__).with_name("trainer.py"))
@@ -47,6 +46,12 @@ class Pace:
     """After all was told: a RESOLVED or a second page that must not come would come now."""
     kinds: tuple[str, ...] = KINDS
     """Of trainings, in turn."""
+    victims: tuple[str, ...] = ("daemon",)
+    """What is killed, drawn from these: ``daemon``, ``notifier`` or ``both``."""
+
+
+EACH = ("daemon", "notifier", "both")
+"""All victims."""
 
 
 class Lane:
@@ -70,12 +75,14 @@ class Lane:
         self.score = Score()
         self.lives: list[float] = []
         """When each daemon was started, epoch seconds."""
+        self.notifier_deaths: list[float] = []
+        """When a notifier was killed whose daemon lived on, epoch seconds."""
 
     def kill_often(self, times: int, enough: threading.Event | None = None) -> None:
-        """Kill the daemon so often, and look after each time; ``enough`` ends it earlier."""
+        """Kill so often, and look after each death of a daemon; ``enough`` ends it earlier."""
         self.start()
         for _ in range(times):
-            if self.score.kills >= times or (enough is not None and enough.is_set()):
+            if self.score.all_kills >= times or (enough is not None and enough.is_set()):
                 break
             # Not until so many run: where a start takes longer than a training, that is never.
             for _ in range(AT_ONCE - len(self._running())):
@@ -86,6 +93,11 @@ class Lane:
                 self._wait_for_push(life_s)
             else:
                 time.sleep(life_s)
+            victim = self.chance.choice(self.pace.victims)
+            if victim == "notifier" and self.kill_notifier():
+                continue
+            if victim == "both" and self._kill_child():
+                self.score.kills_of_both += 1
             self._kill_and_look()
             if moment == "start":
                 self._kill_while_it_starts()
@@ -131,6 +143,24 @@ class Lane:
             deadline = time.monotonic() + PATIENCE_S
             while is_alive(pid) and time.monotonic() < deadline:
                 time.sleep(0.01)
+
+    def kill_notifier(self) -> bool:
+        """``kill -9`` of the child that pushes, if there is one; the daemon lives on."""
+        if not self._kill_child():
+            return False
+        self.score.notifier_kills += 1
+        self.notifier_deaths.append(time.time())
+        return True
+
+    def _kill_child(self) -> bool:
+        daemon = self._pid()
+        child = notifier_of(daemon) if daemon else None
+        if child is None:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+            return True
+        return False
 
     def _pid(self) -> int:
         """From its lock file: it may not answer yet."""
@@ -182,26 +212,30 @@ class Lane:
         """Let all trainings end, give the watch time to say the rest, and judge it."""
         self._until(lambda: not self._running())
         self._until(lambda: all(self._status(one)["ended_at"] for one in self.trainings))
-        self._until(lambda: self._judged().untold == [])
+        self._until(lambda: self._judged().waits == [])
         time.sleep(self.pace.quiet)
         self.box.command("stop")
         self.score.add(self._judged())
         return self.score
 
     def _judged(self) -> Score:
-        return judge(self.trainings, self._counted(), list(self.receiver.pushes), self.lives)
+        return judge(
+            self.trainings,
+            self._counted(),
+            list(self.receiver.pushes),
+            self.lives,
+            self.notifier_deaths,
+            self.box.docs("message"),
+        )
 
     def _status(self, one: Training) -> dict[str, Any]:
         return self.box.status(one.id)
 
     def _counted(self) -> dict[str, int]:
         """Run id -> lines of its logs that the store says were read."""
-        place = f"{(self.box.state / 'middlewatch.sqlite').as_uri()}?mode=ro"
-        with contextlib.closing(sqlite3.connect(place, uri=True, timeout=30)) as db:
-            docs = dict(db.execute("select id, doc from docs where kind = 'run'"))
         return {
-            run: sum(_lines_before(tail) for tail in json.loads(doc)["tails"].values())
-            for run, doc in docs.items()
+            run: sum(_lines_before(tail) for tail in doc["tails"].values())
+            for run, doc in self.box.docs("run").items()
         }
 
     def _until(self, true: Any) -> None:

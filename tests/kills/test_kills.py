@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ..fakes.box import Push
-from .lane import Lane, Pace
+from .lane import EACH, Lane, Pace
 from .truth import CRITICAL, KINDS, Training, judge
 
 QUICK = Pace(
@@ -18,19 +19,26 @@ QUICK = Pace(
     quiet=1.0,
     # A NaN that recovers may do so between two daemons of a busy box, and then nobody tells it.
     kinds=tuple(kind for kind in KINDS if kind != "recovers"),
+    victims=EACH,
 )
-KILLS = 7
+KILLS = 8
 
 
 @pytest.mark.slow
 def test_what_outlives_kills(tmp_path: Path) -> None:
+    """Of the daemon, of its notifier, and of both."""
     lane = Lane(tmp_path / "lane", 4, QUICK)
     try:
         lane.kill_often(KILLS)
+        # One that is sure to hit a notifier: the end of this training is pushed, if nothing else is.
+        lane.begin()
+        lane.box.until(lane.kill_notifier, "a notifier")
         score = lane.finish()
     finally:
         lane.close()
-    assert score.kills >= KILLS
+    assert score.all_kills > KILLS
+    assert score.notifier_kills
+    assert score.incidents >= 2
     assert score.trainings >= 3
     assert score.lines > 500
     assert score.troubles >= 2
@@ -53,10 +61,16 @@ class TestJudge:
     def pushes() -> list[Push]:
         return [push(f"[CRITICAL] {kind} on vm: it is bad", kind) for kind in CRITICAL]
 
-    def score(self, folder: Path, pushes: list[Push], lines: int = 2) -> dict[str, list[str]]:
+    def score(
+        self,
+        folder: Path,
+        pushes: list[Push],
+        lines: int = 2,
+        messages: dict[str, dict[str, Any]] | None = None,
+    ) -> dict[str, list[str]]:
         counted = dict.fromkeys(KINDS, lines)
-        made = judge(self.trainings(folder), counted, pushes, [0.0, 100.0])
-        made.kills = 1
+        made = judge(self.trainings(folder), counted, pushes, [0.0, 100.0], [300.0], messages or {})
+        made.kills = made.notifier_kills = 1
         wrong = {k: v for k, v in vars(made).items() if isinstance(v, list) and v}
         assert made.wrong == bool(set(wrong) - {"again"})
         return wrong
@@ -79,6 +93,40 @@ class TestJudge:
         other = push(told[0].title, "beef", at=150.0)
         assert set(self.score(tmp_path, [*told, other])) == {"again", "anew"}
 
+    def test_a_push_comes_again_once_for_each_kill_of_the_notifier(self, tmp_path: Path) -> None:
+        again = [push(self.pushes()[0].title, "nan", at=at) for at in (150.0, 151.0)]
+        assert set(self.score(tmp_path, [*self.pushes(), *again])) == {"again"}
+        again.append(push(again[0].title, "nan", at=152.0))
+        assert set(self.score(tmp_path, [*self.pushes(), *again])) == {"again", "without_kill"}
+
+    def test_what_was_stored_and_never_arrived(self, tmp_path: Path) -> None:
+        title = "[CRITICAL] nan on vm: it is worse"
+        lost = {"title": title, "state": "sent", "incident": "nan", "created_at": 9.0}
+        stored: dict[str, dict[str, Any]] = {"id9": lost, "id8": lost | {"state": "silent"}}
+        assert self.score(tmp_path, self.pushes(), messages=stored) == {
+            "undelivered": ["[CRITICAL] nan on vm: it is worse (sent)"]
+        }
+
+    def test_the_order_within_an_incident(self, tmp_path: Path) -> None:
+        titles = {"id1": "[CRITICAL] nan on vm: a", "id2": "[FAILED] nan on vm: b"}
+        stored = {
+            name: {"title": title, "state": "sent", "incident": "nan", "created_at": at}
+            for at, (name, title) in enumerate(titles.items())
+        }
+        first, second = (push(title, "nan", key=name) for name, title in titles.items())
+        right = [*self.pushes(), first, second]
+        assert self.score(tmp_path, right, messages=stored) == {}
+        copy = push(first.title, "nan", at=150.0, key="id1")
+        assert set(self.score(tmp_path, [*right, copy], messages=stored)) == {"again"}
+        wrong = self.score(tmp_path, [*self.pushes(), second, first], messages=stored)
+        assert wrong == {"disordered": [first.title]}
+
+    def test_a_resolved_of_what_nobody_was_told(self, tmp_path: Path) -> None:
+        title = "[RESOLVED] recovers on vm: it went on"
+        stored = {"id1": {"title": title, "state": "sent", "incident": "x", "created_at": 1.0}}
+        told = [*self.pushes(), push(title, "x", key="id1")]
+        assert set(self.score(tmp_path, told, messages=stored)) == {"disordered"}
+
     def test_what_is_not_true(self, tmp_path: Path) -> None:
         resolved = push("[RESOLVED] killed on vm: it went on", "killed")
         alarm = push("[WARNING] none on vm: it is bad", "none")
@@ -88,5 +136,5 @@ class TestJudge:
         }
 
 
-def push(title: str, incident: str, at: float = 50.0) -> Push:
-    return Push(at, title, f"Incident {incident}", "")
+def push(title: str, incident: str, at: float = 50.0, key: str = "") -> Push:
+    return Push(at, title, f"Incident {incident}", "", key=key)

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ from middlewatch.daemon.system.store import Store
 
 from ...fakes.clock import FakeClock
 from ...fakes.receiver import Receiver
+from ...fakes.services import certificate
 
 HOUR = 3600.0
 PATIENCE_S = 120.0
@@ -152,6 +154,68 @@ def test_one_that_cannot_be_reached_holds_up_no_other(
     d.until(lambda: queued.state == "sent")
     assert titles(receiver)[-1] == "[CRITICAL] 0"
     assert d.outbox.trouble.startswith("url 1 (json")
+
+
+def fail_for_an_hour(d: Daemon) -> None:
+    """Four pushes go nowhere: they wait, and are not tried all the time."""
+    for number in range(4):
+        d.push(critical(number, "same" if number < 2 else ""))
+        d.settle()
+        d.let_pass(HOUR / 4, 60.0)
+    assert [queued.message.title for queued in d.outbox.waiting()] == FOUR
+    assert all(1 < queued.attempts < 20 for queued in d.outbox.waiting())
+    assert d.outbox.trouble.startswith("url 1 (json")
+
+
+FOUR = [f"[CRITICAL] {n}" for n in range(4)]
+
+
+@pytest.mark.slow
+def test_a_name_that_is_not_found_for_an_hour(daemon: Any, receiver: Receiver) -> None:
+    """Over a kill as well; the person then corrects the URL."""
+    d = daemon("json://nowhere.invalid/x")
+    fail_for_an_hour(d)
+    d.kill()
+    d.outbox.urls = (receiver.url,)
+    d.until(lambda: not d.outbox.busy())
+    assert titles(receiver) == FOUR
+    assert d.outbox.trouble == ""
+
+
+@pytest.mark.slow
+def test_a_port_where_nobody_listens_for_an_hour(daemon: Any) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        d = daemon(f"json://127.0.0.1:{port}/")
+        fail_for_an_hour(d)
+    back = Receiver(port)
+    try:
+        d.let_pass(HOUR / 2)
+        assert sorted(titles(back)) == FOUR
+        assert titles(back).index(FOUR[0]) < titles(back).index(FOUR[1]), "of one incident"
+        assert d.outbox.trouble == ""
+    finally:
+        back.close()
+
+
+@pytest.mark.slow
+def test_a_certificate_that_nobody_vouches_for(
+    daemon: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is said to such a service. Once its certificate is known on the box, all arrives."""
+    made = certificate(tmp_path, ["localhost"])
+    secure = Receiver(certificate=made)
+    try:
+        d = daemon(secure.url)
+        fail_for_an_hour(d)
+        assert secure.got == []
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(made))
+        d.kill()
+        d.until(lambda: not d.outbox.busy())
+        assert titles(secure) == FOUR
+    finally:
+        secure.close()
 
 
 def test_retry_after_is_obeyed(daemon: Any, receiver: Receiver) -> None:

@@ -78,6 +78,16 @@ def test_a_real_service_takes_them(service: Healthchecks) -> None:
     assert service.pings[0].body == "fine\nblind: nothing"
 
 
+def test_the_first_ping_may_make_the_check(service: Healthchecks) -> None:
+    service.missing = True
+    unknown, *made = one_by_one(
+        [job(service.url), job(f"{service.url}?create=1", "start"), job(service.url)]
+    )
+    assert (unknown["ok"], unknown["refused"]) == (False, True)
+    assert [(one["ok"], one["error"]) for one in made] == [(True, ""), (True, "")]
+    assert service.signals == ["start", "success"]
+
+
 def test_what_is_not_accepted_says_why_and_not_where(service: Healthchecks) -> None:
     wrong = service.url[:-1] + "0"
     service_down = "http://127.0.0.1:1/secret-part"
