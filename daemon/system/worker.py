@@ -37,7 +37,7 @@ _PIPES, _AT_START = 3, 6
 _WORDS = 2048
 _CHUNK = 1 << 16
 _ANSWERS_AT_ONCE = 64
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _URGENT_PAUSE_S = 1.0, 60.0, 5.0
 _STEADY_S = 60.0
 """After a child has lived this long and has answered, the pause before a restart is short again.
 Our choice."""
@@ -53,7 +53,7 @@ def workers() -> list[JsonWorker]:
 
 class JsonWorker:
     """One child at a time. It is started when a question is asked; after a failure the pause
-    before the next start grows from 1 to 60 s.
+    before the next start grows from 1 to 60 s, or to 5 s for one that must not wait.
 
     ``deadline_s``: seconds that an answer may take; ``start_deadline_s`` (default: the same): the
     first answer of a new process. ``env`` replaces the environment. ``walls``: what it gives up, by
@@ -90,8 +90,7 @@ class JsonWorker:
         self.pid: int | None = None
         """Pid of the living child; ``None`` when there is none."""
         self.exit_status: int | None = None
-        """Exit status of the newest child; negative: the signal that ended it; ``None``: not known
-        (yet)."""
+        """Of the newest child; negative: the signal that ended it; ``None``: not known (yet)."""
         self.starts = 0
         self.start_error = ""
         """Why the latest start failed; empty after a successful one."""
@@ -370,7 +369,8 @@ class JsonWorker:
 
     def _be_patient(self) -> None:
         self._not_before = self._mono + self._pause_s
-        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        longest_s = _LONGEST_PAUSE_S if self._spare is None else _URGENT_PAUSE_S
+        self._pause_s = min(2 * self._pause_s, longest_s)
 
 
 _left: set[int] = set()

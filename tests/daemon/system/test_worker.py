@@ -29,8 +29,10 @@ def python(program: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def child_of(program: str, deadline_s: float = 5.0) -> Iterator[JsonWorker]:
-    child = JsonWorker(python(program), deadline_s)
+def child_of(
+    program: str, deadline_s: float = 5.0, spare: Spare | None = None
+) -> Iterator[JsonWorker]:
+    child = JsonWorker(python(program), deadline_s, spare=spare)
     try:
         yield child
     finally:
@@ -115,8 +117,13 @@ def test_a_child_that_hangs_is_replaced_after_a_pause() -> None:
         assert child.pid != pid
 
 
-def test_pauses_grow_to_a_minute() -> None:
-    with child_of("raise SystemExit(3)") as child:
+@pytest.mark.parametrize(
+    ("spare", "seen"),
+    [(None, [1, 2, 4, 8, 16, 32, 60, 60]), (Spare(), [1, 2, 4, 5, 5, 5, 5, 5])],
+    ids=["usual", "urgent"],
+)
+def test_pauses_grow_to_a_minute_or_stay_short(spare: Spare | None, seen: list[int]) -> None:
+    with child_of("raise SystemExit(3)", spare=spare) as child:
         mono, pauses = 0.0, []
         assert child.ask({}, mono)
         for _ in range(8):
@@ -124,7 +131,7 @@ def test_pauses_grow_to_a_minute() -> None:
             until(lambda: child.stuck_pid is None)
             pauses.append(next(s for s in range(1, 100) if child.ask({}, mono + s)))
             mono += pauses[-1]
-        assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+        assert pauses == seen
 
 
 def test_a_child_that_was_steady_is_replaced_soon() -> None:
