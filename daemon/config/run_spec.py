@@ -65,8 +65,6 @@ class RunSpec:
     """Id of the earlier run that this one continues."""
     attempt: int = 1
     """Which start of the same command this is, by a wrapper or a person."""
-    after_failure: bool = False
-    """A wrapper started it, after the attempt before had failed or was killed."""
     parent_pid: int | None = None
     """What started it: the shell, queue or wrapper; with ``parent_ticks`` as ``pid`` with
     ``start_ticks``."""
@@ -136,7 +134,6 @@ class RunSpec:
 
 _LATER: dict[str, object] = {
     "attempt": 1,
-    "after_failure": False,
     "parent_pid": None,
     "parent_ticks": None,
     "provisional": "",

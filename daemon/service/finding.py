@@ -221,7 +221,6 @@ class Finding:
             name=earlier.name,
             resumed_from=earlier.id,
             attempt=attempt,
-            after_failure=after_failure(earlier, run.exit, spec),
             checkpoint_dirs=spec.checkpoint_dirs or earlier.checkpoint_dirs,
             logs=spec.logs or earlier.logs,
             provisional=spec.provisional if earlier.provisional else "",
@@ -286,12 +285,13 @@ class Finding:
 
     def _resolve_earlier(self, watched: WatchedRun) -> None:
         """The end of the attempt before is over when this one makes steps."""
-        steps = watched.history.step_times
-        earlier = self._context.runs.get(watched.spec.resumed_from or "")
+        steps, spec = watched.history.step_times, watched.spec
+        earlier = self._context.runs.get(spec.resumed_from or "")
         if earlier is None or earlier.alive or len(steps) < ENOUGH_STEPS:
             return
-        words = f"attempt {watched.spec.attempt} ({watched.spec.id}) trains again; "
-        words += f"step {number(steps[-1][1])} now"
+        if after_failure(earlier.spec, earlier.exit, spec):
+            watched.history.facts = replace(watched.history.facts, after_failure=True)
+        words = f"attempt {spec.attempt} ({spec.id}) trains again; step {number(steps[-1][1])} now"
         for incident in self._context.incidents.open(earlier.spec.id):
             if incident.tells_end or incident.holds_end or incident.fatal:
                 now = self._context.clock.now()

@@ -94,7 +94,6 @@ class WatchedRun:
             expected_steps=expected_steps(spec.command),
             world_size=spec.world_size,
             attempt=spec.attempt,
-            after_failure=spec.after_failure,
             keep_saves=kept_saves(spec.command),
             command=" ".join(spec.command),
         )

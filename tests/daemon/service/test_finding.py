@@ -315,6 +315,23 @@ def test_steps_of_the_next_attempt_end_the_conversation(desk: Desk) -> None:
     assert desk.labels.count("RESOLVED") == 1
 
 
+@pytest.mark.parametrize("status", [1, 0])
+def test_the_next_attempt_of_a_wrapper_knows_how_the_one_before_ended(
+    desk: Desk, status: int
+) -> None:
+    with subprocess.Popen(["bash", "-c", "read line; :"], stdin=subprocess.PIPE) as wrapper:
+        while not procfs.cmdline(wrapper.pid)[1:]:
+            pass  # it has just begun to be this program
+        parent = {"parent_pid": wrapper.pid, "parent_ticks": procfs.start_ticks(wrapper.pid)}
+        first = desk.new(**parent)
+        desk.end(first, status)
+        second = desk.new(pid=410, start_ticks=9, **parent)
+        first.exit = {"code": status, "signal": None}
+        desk.close_run(first)
+        desk.report(second, 2.0, 1.9, 1.8)
+        assert second.history.facts.after_failure is (status == 1)
+
+
 @pytest.mark.parametrize(
     ("command", "attempt"),
     [
