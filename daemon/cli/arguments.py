@@ -299,6 +299,14 @@ def _shows(add: Add) -> None:
     json_option(sub)
     sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
     sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
+    sub.add_argument(
+        "--theme",
+        choices=("terminal", "dark", "light", "colour-blind", "mono"),
+        default="",
+        help="colours to begin with (default: the terminal's own; with NO_COLOR none)",
+    )
+    sub.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    sub.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
 
 
 def _checks(add: Add) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..config.secrets import mask
 from ..system.errors import UsageError
 from .context import state
 
@@ -17,4 +18,10 @@ def tui(args: argparse.Namespace) -> int:
         )
     from middlewatch.tui.app import main
 
-    return main(str(state(args).socket))
+    return main(
+        str(state(args).socket),
+        mask=mask,
+        look=args.theme,
+        ascii=args.ascii,
+        mouse=not args.no_mouse,
+    )
