@@ -1,0 +1,35 @@
+"""The commands that show a run to a person: the screen, the report."""
+
+from __future__ import annotations
+
+from .parser import Add
+
+
+def showing(add: Add) -> None:
+    """Add these commands."""
+    sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
+    sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
+    sub.add_argument(
+        "--theme",
+        choices=("terminal", "dark", "light", "colour-blind", "mono"),
+        default="",
+        help="colours to begin with (default: the terminal's own; with NO_COLOR none)",
+    )
+    sub.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    sub.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    sub = add(
+        "report",
+        "report:report",
+        "write one run as a page: progress, curve, incidents, checkpoints, box, cost",
+        "middlewatch report gpt --html",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    kind = sub.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--html", action="store_true", help="one page that asks for nothing else (default)"
+    )
+    kind.add_argument("--md", action="store_true", help="Markdown")
+    kind.add_argument("--png", action="store_true", help="a picture of the loss alone")
+    sub.add_argument(
+        "--out", metavar="FILE", help="default: RUN.html, RUN.md or RUN.png; - is standard output"
+    )
