@@ -7,8 +7,10 @@ from .parser import Add
 
 def showing(add: Add) -> None:
     """Add these commands."""
-    sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
-    sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
+    sub = add("tui", "tui:tui", "open the terminal screen", "middlewatch tui box3 box4")
+    sub.add_argument(
+        "host", nargs="*", help="other boxes, as you type them after ssh; default: this one"
+    )
     sub.add_argument(
         "--theme",
         choices=("terminal", "dark", "light", "colour-blind", "mono"),
@@ -32,4 +34,10 @@ def showing(add: Add) -> None:
     kind.add_argument("--png", action="store_true", help="a picture of the loss alone")
     sub.add_argument(
         "--out", metavar="FILE", help="default: RUN.html, RUN.md or RUN.png; - is standard output"
+    )
+    add(
+        "relay",
+        "relay:relay",
+        "hand the messages of the daemon's socket on; `tui HOST` asks for it over ssh",
+        "ssh box3 middlewatch relay",
     )
