@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+from rich.markup import escape
 from textual.app import App
 from textual.binding import Binding, BindingType
 
@@ -32,6 +34,10 @@ PERIOD_S = 1.0
 """Seconds between two questions; most sources of the daemon are read once a second."""
 GATHER_S = 0.1
 """Answers of several boxes that come within this time are drawn together."""
+AS_TEXT: dict[str, Any] = (
+    {"markup": False} if "markup" in inspect.signature(App.notify).parameters else {}
+)
+"""How a notification is told to take no markup; Textual before 2.0 always takes it."""
 TABS = ("overview", "run", "gpus", "checkpoints", "incidents", "log", "disks", "coverage")
 """Views with a digit, in order."""
 
@@ -89,7 +95,7 @@ class WatchApp(App[None]):
 
     def _common_keys(self) -> list[Key]:
         tabs = [
-            Key(str(n), f"view {n}", partial(self.open, name)) for n, name in enumerate(TABS, 1)
+            Key(str(n), TITLES[n - 1], partial(self.open, name)) for n, name in enumerate(TABS, 1)
         ]
         return [
             *tabs,
@@ -331,7 +337,8 @@ class WatchApp(App[None]):
 
     def tell(self, words: str, bad: bool = False) -> None:
         """See :class:`.desk.Services`."""
-        self.notify(clean(words), severity="error" if bad else "information", markup=False)
+        shown = clean(words) if AS_TEXT else escape(clean(words))
+        self.notify(shown, severity="error" if bad else "information", **AS_TEXT)
 
     # -------------------------------------------------------------------- themes
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 BLOCK = 256 * 1024
 """Bytes read at once to find lines: some thousand lines of a training log."""
 SEARCH_BLOCK = 4 << 20
-"""Bytes read at once to search. Measured with ``scripts/bench-screen``: 1 to 16 MiB are equally fast."""
+"""Bytes read at once to search. Our choice: far more than a call costs, and little to hold."""
 LONGEST = 64 * 1024
 """Bytes of a line; what is longer is shown in pieces, as the daemon reads it."""
 MOST_MATCHES = 50_000
@@ -41,6 +41,15 @@ class Window(NamedTuple):
     end: int
     size: int
     """Bytes of the log when it was read."""
+
+
+class Part(NamedTuple):
+    """A stretch of the log that was looked through."""
+
+    begin: int
+    end: int
+    places: array[int]
+    """Where the lines begin that were found, oldest first."""
 
 
 class Stopped(Exception):
@@ -97,29 +106,28 @@ class LogFile:
         return None
 
     def matching(
-        self, pattern: re.Pattern[bytes], begin: int, stop: Callable[[int], bool]
-    ) -> array[int]:
-        """Where the lines from ``begin`` on begin that the pattern is found in: the newest
-        :data:`MOST_MATCHES`, oldest first. Read from the end backwards; ``stop`` as in :meth:`find`."""
+        self, pattern: re.Pattern[bytes], begin: int, end: int, stop: Callable[[int], bool]
+    ) -> Part:
+        """Where the whole lines between two places begin that the pattern is found in, read from the end
+        backwards. ``stop`` as in :meth:`find`."""
         found: list[array[int]] = []
-        number = 0
         with self.open() as file:
-            end = file.seek(0, os.SEEK_END)
-            while end > begin and number < MOST_MATCHES:
-                start = _line_begin(file, max(begin, end - SEARCH_BLOCK), begin)
-                if start >= end:
-                    start = max(begin, end - SEARCH_BLOCK)
+            begin = _line_begin(file, begin, 0)
+            end = _line_begin(file, end, max(0, end - LONGEST), back=True)
+            place = end
+            while place > begin:
+                start = _line_begin(file, max(begin, place - SEARCH_BLOCK), begin)
+                if start >= place:
+                    start = max(begin, place - SEARCH_BLOCK)
                 if stop(start):
                     raise Stopped
                 file.seek(start)
-                here = _lines_with(pattern, file.read(end - start), start)
-                found.append(here)
-                number += len(here)
-                end = start
-        flat = array("q")
+                found.append(_lines_with(pattern, file.read(place - start), start))
+                place = start
+        places = array("q")
         for part in reversed(found):
-            flat.extend(part)
-        return flat[-MOST_MATCHES:]
+            places.extend(part)
+        return Part(min(begin, end), end, places)
 
     def lines_at(self, places: array[int]) -> list[Line]:
         """The lines that begin at these places."""

@@ -167,7 +167,10 @@ def _box(box: Row) -> Iterator[Table | str]:
         yield Table(("disk", "free", "free inodes", "saves left", "holds"), rows_of)
     memory = box.get("memory")
     if memory:
-        yield f"Memory: {_size(memory['working_set_bytes'])} of {_size(memory['limit_bytes'])}; {memory['oom_kills'] or 0} OOM kills."
+        limit = memory["limit_bytes"]
+        room = "without a limit" if limit is None else f"of {size(limit)}"
+        used = _size(memory["working_set_bytes"])
+        yield f"Memory: {used} {room}; {memory['oom_kills'] or 0} OOM kills."
 
 
 def _facts(status: Row) -> Iterator[Sequence[str]]:

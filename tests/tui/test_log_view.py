@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from middlewatch.tui import logfile
 from middlewatch.tui.logfile import LogFile, Stopped, Tail
+from middlewatch.tui.views import log as log_view
 
 from .hands import Hands
 from .overview_answer import GUILTY, incident, overview, run
@@ -68,8 +70,9 @@ def test_any_line_is_found(texts: list[str], needle: str, back: bool) -> None:
 def test_a_filter_has_every_line_that_matches_once(texts: list[str], pattern: str) -> None:
     tail = Tail("x", texts)
     compiled = re.compile(pattern.encode(), re.MULTILINE)
-    places = tail.matching(compiled, 0, on)
-    shown = [line.data for line in tail.lines_at(places)]
+    part = tail.matching(compiled, 0, tail.size(), on)
+    assert (part.begin, part.end) == (0, tail.size())
+    shown = [line.data for line in tail.lines_at(part.places)]
     assert shown == [text.encode() for text in texts if compiled.search(text.encode())]
 
 
@@ -86,7 +89,7 @@ def test_a_search_can_be_given_up() -> None:
     with pytest.raises(Stopped):
         tail.find(b"absent", 0, False, lambda _reached: True)
     with pytest.raises(Stopped):
-        tail.matching(re.compile(b"absent"), 0, lambda _reached: True)
+        tail.matching(re.compile(b"absent"), 0, tail.size(), lambda _reached: True)
 
 
 def test_only_the_end_of_a_large_log_is_read(
@@ -194,6 +197,40 @@ def test_a_regular_expression_leaves_its_lines(log: Path) -> None:
     assert any("no regular expression" in words for words in hands.told)
     hands.views["log"].filter("")  # type: ignore[attr-defined]
     assert "step 408" in hands.draw("log")
+
+
+def test_a_filter_shows_the_newest_first_and_goes_on_to_the_start(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_view, "SLICE", 500)
+    hands = hands_on(log)
+    hands.draw("log")
+    hands.typed = r"step \d*7 "
+    later: list[Callable[[], None]] = []
+    now = hands.aside
+
+    def aside(name: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        if name == "filter":
+            later.append(lambda: now(name, job, done))
+        else:
+            now(name, job, done)
+
+    monkeypatch.setattr(hands, "aside", aside)
+    hands.press("log", "ampersand")
+    later.pop(0)()
+    screen = hands.draw("log")
+    assert "step 397" in screen
+    assert "step 277" not in screen
+    assert "% to go" in screen
+    with log.open("a") as file:
+        file.write("step 407 loss 1.00\nstep 417 half")
+    while later:
+        later.pop(0)()
+    screen = hands.draw("log")
+    assert "41 lines with" in screen  # each once, and none that has no end yet
+    assert "% to go" not in screen
+    hands.views["log"].jump(False)
+    assert "step 7 " in hands.draw("log").split("\n")[2]
 
 
 def test_guilty_lines_are_marked_and_secrets_masked(log: Path) -> None:

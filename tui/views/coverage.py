@@ -46,19 +46,31 @@ class Coverage(TextView):
         return rows
 
     def _sources(self, of: Answer, width: int) -> list[Row]:
+        """A row a source; of several runs that say the same, one."""
+        same: dict[tuple[str, str, str], list[Answer]] = {}
+        for source in answer.records(of, "watch"):
+            keys = ("source", "state", "detail")
+            a, b, c = (answer.text(source, key) for key in keys)
+            same.setdefault((a, b, c), []).append(source)
         rows: list[Row] = []
-        for source in sorted(answer.records(of, "watch"), key=_trouble_first):
-            state = answer.text(source, "state") or "unknown"
-            since = figures.roughly(self.desk.link.since(source, "since"))
-            begin = row(
-                "  ",
-                Span(fill(state, 12), TONES.get(state, "warn")),
-                fill(answer.text(source, "source") or "?", min(30, max(14, width // 3))),
-                Span(f" {since}", "dim"),
+        for (name, state, detail), listed in sorted(
+            same.items(), key=lambda one: _trouble_first(one[1][0])
+        ):
+            ages = [self.desk.link.since(source, "since") for source in listed]
+            since = figures.roughly(max((age for age in ages if age is not None), default=None))
+            many = f" {len(listed)}×" if len(listed) > 1 else ""
+            rows.append(
+                row(
+                    "  ",
+                    Span(fill(state or "unknown", 12), TONES.get(state, "warn")),
+                    fill(name or "?", min(30, max(14, width // 3))),
+                    Span(f" {since}{many}", "dim"),
+                )
             )
-            rows.append(begin)
-            detail = answer.text(source, "detail")
-            rows += [row(" " * 14, Span(line, "dim")) for line in (wrap(detail, width - 16) if detail else [])]  # fmt: skip
+            rows += [
+                row(" " * 14, Span(line, "dim"))
+                for line in (wrap(detail, width - 16) if detail else [])
+            ]
         return rows
 
 

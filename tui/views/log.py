@@ -12,8 +12,12 @@ from middlewatch.daemon.text.rows import BLANK, Row, Span, cut_left, heading, pa
 
 from .. import answer, log_rows
 from ..desk import Desk
-from ..logfile import MOST_MATCHES, Line, LogFile, Stopped, Tail, Window
+from ..logfile import MOST_MATCHES, Line, LogFile, Part, Stopped, Tail, Window
 from ..view import Key, View
+
+SLICE = 64 << 20
+"""Bytes that a filter looks through before it shows what it found: half a second of the slowest expressions
+that we measured. Our choice."""
 
 
 class LogView(View):
@@ -45,7 +49,9 @@ class LogView(View):
         self._from_top = False
         self._matches: array[int] = array("q")
         self._match_end: int | None = None
-        self._filtered_to = 0
+        self._filtered: tuple[int, int] | None = None
+        """The stretch of the log that the filter has looked through."""
+        self._filtering = False
         self._task = 0
         """Counts searches: an older one stops when a newer one begins."""
         self.progress = ""
@@ -246,7 +252,7 @@ class LogView(View):
             self.desk.services.tell(f"no regular expression: {error}", bad=True)
             return
         self.pattern = pattern
-        self._matches, self._match_end, self._filtered_to = array("q"), None, 0
+        self._matches, self._match_end, self._filtered = array("q"), None, None
         self._window = Window([], 0, self._window.size)
         self._end, self._delta = None, 0
         if pattern is None:
@@ -255,36 +261,54 @@ class LogView(View):
             self._filter_on()
 
     def _filter_on(self) -> None:
-        """Look through what has come since the last look."""
-        file, pattern, begin = self._file, self.pattern, self._filtered_to
-        if file is None or pattern is None or self.progress:
+        """Look through what has come since the last look; if that is nothing, through the next older
+        slice, until all is looked through or enough is found."""
+        file, pattern, done = self._file, self.pattern, self._filtered
+        if file is None or pattern is None or self._filtering:
             return
-        task = self._task
-        size = max(1, self._window.size)
-        if begin == 0:
-            self.progress = "filtering …"
+        self._filtering = True
+        task, older = self._task, len(self._matches) < MOST_MATCHES
 
-        def stop(reached: int) -> bool:
-            if begin == 0:
-                self.progress = f"filtering, {100 * reached // size} % to go"
+        def stop(_reached: int) -> bool:
             return task != self._task
 
-        def job() -> tuple[int, array[int]]:
+        def job() -> Part:
             now = file.size()
-            if now == begin:
-                return now, array("q")
-            return now, file.matching(pattern, min(begin, now), stop)
+            if done is None:
+                return file.matching(pattern, max(0, now - SLICE), now, stop)
+            fresh = file.matching(pattern, done[1], max(done[1], now), stop)
+            if fresh.end > done[1] or not older or done[0] == 0:
+                return fresh
+            return file.matching(pattern, max(0, done[0] - SLICE), done[0], stop)
 
         def take(told: Any) -> None:
-            self.progress = ""
+            self._filtering = False
             if task != self._task or pattern is not self.pattern:
+                if self.pattern is not None:
+                    self._filter_on()
                 return
             if isinstance(told, Exception):
+                self.progress = ""
                 self._fail(told)
                 return
-            self._filtered_to, fresh = told
-            self._matches = (self._matches + fresh)[-MOST_MATCHES:]
+            if done is None:
+                self._filtered, self._matches = (told.begin, told.end), told.places
+            elif told.end <= done[0]:
+                self._filtered, self._matches = (told.begin, done[1]), told.places + self._matches
+                if self._match_end is not None:
+                    self._match_end += len(told.places)
+            else:
+                self._filtered, self._matches = (done[0], told.end), self._matches + told.places
+            cut = max(0, len(self._matches) - MOST_MATCHES)
+            self._matches = self._matches[cut:]
+            if self._match_end is not None:
+                self._match_end = max(1, self._match_end - cut)
+            more = self._filtered[0] > 0 and len(self._matches) < MOST_MATCHES
+            left = 100 * self._filtered[0] // max(1, self._filtered[1])
+            self.progress = f"filtering, {left} % to go" if more else ""
             self._show_matches()
+            if more:
+                self._filter_on()
 
         self.desk.services.aside("filter", job, take)
 
@@ -294,7 +318,7 @@ class LogView(View):
             return
         end = len(self._matches) if self._match_end is None else self._match_end
         places = self._matches[max(0, end - self._room) : end]
-        size = self._filtered_to
+        size = self._filtered[1] if self._filtered else 0
 
         def take(told: Any) -> None:
             if pattern is self.pattern and isinstance(told, list):
@@ -351,7 +375,7 @@ class LogView(View):
             place = f"at {100 * told.end // told.size} % of {figures.size(told.size)}"
         elif told.size and not isinstance(self._file, Tail):
             place += f", {figures.size(told.size)}"
-        parts = [place]
+        parts = [self.progress, place] if self.progress else [place]
         if isinstance(self._file, Tail):
             parts.append(
                 self.trouble
@@ -367,8 +391,6 @@ class LogView(View):
             parts.append(f"{len(self._matches):,}{more} lines with {shown}")
         if self.query:
             parts.append(f"search {self.query}")
-        if self.progress:
-            parts.append(self.progress)
         words = ", ".join(parts)
         room = max(12, width - 8 - len(words))
         return heading("Log", row(cut_left(path, room), Span(f"  {words}", "dim")), width, True)
