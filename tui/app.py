@@ -320,6 +320,10 @@ class WatchApp(App[None]):
             return
         self.prompt("/", view.query, view.search, live=view.live_search)
 
+    def look_for(self, text: str) -> None:
+        """See :class:`.desk.Services`."""
+        self.view.search(text)
+
     def prompt(self, label: str, value: str, typed: Done, live: bool = False) -> None:
         """See :class:`.desk.Services`."""
         if isinstance(self.screen, ViewScreen):

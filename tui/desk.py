@@ -47,6 +47,9 @@ class Services(Protocol):
     def open(self, view: str) -> None:
         """Go to another view, from which Esc leads back."""
 
+    def look_for(self, text: str) -> None:
+        """Search the present view for a text."""
+
     def ask(self, op: str, args: dict[str, Any], done: Done) -> None:
         """Ask the daemon of the selected box; ``done`` gets the data, or the exception."""
 

@@ -150,7 +150,12 @@ def processes(run: Answer) -> Row:
 
 def points_of(run: Answer) -> list[plot.Point]:
     """The (step, loss) points of the curve of a run; a value may be NaN or infinite."""
-    points = answer.record(run, "curve").get("points")
+    return pairs_of(answer.record(run, "curve"), "points")
+
+
+def pairs_of(record: Answer, key: str) -> list[plot.Point]:
+    """The pairs of numbers in the list under ``key``."""
+    points = record.get(key)
     pairs = points if isinstance(points, list) else []
     return [
         (x, y)

@@ -54,6 +54,9 @@ class Hands:
         self.opened.append(view)
         self.views[view].shown()
 
+    def look_for(self, text: str) -> None:
+        self.views[self.opened[-1]].search(text)
+
     def ask(self, op: str, args: dict[str, Any], done: Callable[[Any], None]) -> None:
         self.asked.append((op, args))
         done(self.answers.get(op, {}))

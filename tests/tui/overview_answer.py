@@ -62,6 +62,8 @@ def run(id: str = "gpt-ab12", **changes: Any) -> dict[str, Any]:  # noqa: A002
             "metric": "train_loss",
             "points": [[n * 20, 2.2 + 8.7 * math.exp(-n / 30)] for n in range(211)],
         },
+        "paces": [[n * 70, 1.25 - 0.2 * (n == 40)] for n in range(1, 61)],
+        "gpus": [0],
         "logs": [
             {
                 "path": "/data/gpt/train.log",

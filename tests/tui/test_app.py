@@ -149,7 +149,7 @@ def test_the_state_of_a_view_is_kept() -> None:
         await screen.press("2")
         await screen.shows("log, smooth 0.6, zoom 2", "step 4,180: nan")
         await screen.press("z", "c")
-        await screen.shows("no curve yet")
+        await screen.shows("step/s  now 1.25")
 
     on_screen(troubled(), check)
 
@@ -186,6 +186,30 @@ def test_searching_leaves_the_rows_that_match() -> None:
         assert "no step for 12 min" in screen.text
         await screen.press("enter", "q")  # a key again, and no letter of the search
         assert screen.app.return_code == 0
+
+    on_screen(troubled(), check)
+
+
+def test_searching_at_home_selects_the_run() -> None:
+    async def check(screen: Screen) -> None:
+        await screen.shows("> gpt", "  vit")
+        await screen.press("slash", "v", "i", "t", "enter")
+        assert "> vit" in screen.text
+        assert "gpt   " not in screen.text
+        await screen.press("escape")
+        await screen.shows("> vit", "  gpt")
+
+    on_screen(troubled(), check)
+
+
+def test_evidence_is_found_in_the_log() -> None:
+    async def check(screen: Screen) -> None:
+        await screen.shows("> gpt")
+        await screen.press("w", "o")
+        # It stands at the bottom, above the last row of the screen.
+        await screen.shows(
+            "search step 4200", "! step 4200/5000 | train_loss nan | lr 3.0e-04\n 1 home"
+        )
 
     on_screen(troubled(), check)
 

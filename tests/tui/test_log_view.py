@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from middlewatch.tui import logfile
+from middlewatch.tui import filtering, logfile
 from middlewatch.tui.logfile import LogFile, Stopped, Tail
-from middlewatch.tui.views import log as log_view
 
 from .hands import Hands
 from .overview_answer import GUILTY, incident, overview, run
@@ -202,7 +201,7 @@ def test_a_regular_expression_leaves_its_lines(log: Path) -> None:
 def test_a_filter_shows_the_newest_first_and_goes_on_to_the_start(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_view, "SLICE", 500)
+    monkeypatch.setattr(filtering, "SLICE", 500)
     hands = hands_on(log)
     hands.draw("log")
     hands.typed = r"step \d*7 "
@@ -241,6 +240,16 @@ def test_guilty_lines_are_marked_and_secrets_masked(log: Path) -> None:
     assert "token ***" in screen
     assert "错误  end" in screen
     assert "\x1b" not in screen
+
+
+def test_the_evidence_of_an_incident_is_found_in_its_log(log: Path) -> None:
+    proof = {"kind": "log", "text": f"{log}:124: step 123 loss 7.77", "at": None}
+    hands = hands_on(log, incidents=[incident(evidence=[proof])])
+    hands.draw("log")
+    hands.desk.incident = "a1b2"
+    hands.press("incident", "o")
+    assert hands.opened == ["log"]
+    assert hands.draw("log").rstrip().split("\n")[-2] == "! step 123 loss 7.77"
 
 
 def test_long_lines_are_wrapped_or_moved_sideways(log: Path) -> None:

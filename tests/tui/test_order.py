@@ -114,6 +114,21 @@ def test_a_power_cap_is_routine_and_heat_is_not() -> None:
     assert "at its power limit (routine)" in screen
 
 
+def test_who_uses_a_gpu() -> None:
+    found = overview(
+        run("gpt-1", gpus=[0]), run("vit-2", gpus=None), run("old-3", gpus=[0], ended_at="x")
+    )
+    hands = Hands(found)
+    screen = hands.draw("gpus", 100, 30)
+    assert "gpt-1: 2 processes" in screen
+    assert "vit-2: 2 processes  (not known which GPUs it uses)" in screen
+    assert "old-3" not in screen
+    hands.views["gpus"].move(1)
+    assert "gpt-1" not in hands.draw("gpus", 100, 30)
+    found["runs"][1]["gpus"] = [0]
+    assert "used by    no run that is watched" in hands.draw("gpus", 100, 30)
+
+
 def test_moving_keeps_to_what_there_is() -> None:
     hands = Hands(troubled())
     view = hands.views["overview"]

@@ -141,11 +141,22 @@ class Gpus(ListView[Answer]):
                 between = low if low == high else f"{low} to {high}"
                 rows.append(row(Span(f"  {says:<10} ", "dim"), fill(spark(kept, room, low=0.0, high=top), room), f" {between}"))  # fmt: skip
         rows.append(row(Span("  of the time since this screen was opened, at most 10 min", "dim")))
-        runs = [r for r in answer.records(self.desk.found, "runs") if r.get("ended_at") is None]
-        for run in runs:
-            ranks = len(answer.records(run, "processes"))
-            rows.append(row(Span("  run        ", "dim"), f"{answer.text(run, 'run')}: {ranks} processes"))  # fmt: skip
+        rows += self._users(gpu, width)
         return [pad(line, width) for line in [BLANK, *rows][:height]]
+
+    def _users(self, gpu: Answer, width: int) -> list[Row]:
+        """The living runs that use it, or may use it as far as is known."""
+        index, rows = answer.finite(gpu, "index"), []
+        for run in answer.records(self.desk.found, "runs"):
+            known = run.get("gpus")
+            here = isinstance(known, list) and index in known
+            if run.get("ended_at") is None and (here or not isinstance(known, list)):
+                sure = Span("" if here else "  (not known which GPUs it uses)", "dim")
+                ranks = f": {len(answer.records(run, 'processes'))} processes"
+                rows.append(
+                    row(Span("  used by    ", "dim"), answer.text(run, "run") + ranks, sure)
+                )
+        return rows or [row(Span("  used by    no run that is watched", "dim"))]
 
 
 def _told(key: str, value: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from middlewatch.daemon.text.rows import Row, heading, row
 
 from .. import answer, incident_rows, taking
@@ -9,6 +11,9 @@ from ..answer import Answer
 from ..desk import Desk
 from ..view import Key, TextView
 from .incidents import Incidents
+
+LONGEST_NEEDLE = 120
+"""Characters of a line that are looked for: the daemon keeps 400 of it."""
 
 
 class IncidentView(TextView):
@@ -27,6 +32,7 @@ class IncidentView(TextView):
         return [
             Key("a", "acknowledge: no more reminders", self._ack),
             Key("s", "silence its class", self._silence),
+            Key("o", "its evidence in the log", self._in_log),
             Key("n", "the next incident, or the next match", lambda: self.next_match(1)),
             Key("N", "the one before", lambda: self.next_match(-1)),
         ]
@@ -67,3 +73,16 @@ class IncidentView(TextView):
     def _silence(self) -> None:
         if self.incident:
             taking.silence(self.desk, self.incident)
+
+    def _in_log(self) -> None:
+        """Open the log at the first line that is evidence."""
+        proofs = [e for e in answer.records(self.incident, "evidence") if e.get("kind") == "log"]
+        text = answer.text(proofs[0], "text") if proofs else ""
+        # The daemon names the file and the line before it: PATH:LINE: TEXT.
+        needle = re.sub(r"^\S+:\d+: ", "", text).strip()[:LONGEST_NEEDLE]
+        if not needle:
+            self.desk.services.tell("no line of a log is evidence of it")
+            return
+        self.desk.run = answer.text(self.incident, "run")
+        self.desk.services.open("log")
+        self.desk.services.look_for(needle)

@@ -12,12 +12,9 @@ from middlewatch.daemon.text.rows import BLANK, Row, Span, cut_left, heading, pa
 
 from .. import answer, log_rows
 from ..desk import Desk
-from ..logfile import MOST_MATCHES, Line, LogFile, Part, Stopped, Tail, Window
+from ..filtering import Found, joined, next_part
+from ..logfile import MOST_MATCHES, Line, LogFile, Stopped, Tail, Window
 from ..view import Key, View
-
-SLICE = 64 << 20
-"""Bytes that a filter looks through before it shows what it found: half a second of the slowest expressions
-that we measured. Our choice."""
 
 
 class LogView(View):
@@ -38,6 +35,8 @@ class LogView(View):
         self._file: LogFile | None = None
         self._whose = ("", "", "")
         self._room = 20
+        self._task = 0
+        """Counts searches: an older one stops when a newer one begins."""
         self._reset()
 
     def _reset(self) -> None:
@@ -47,13 +46,10 @@ class LogView(View):
         """Lines to move by that no reading has done yet."""
         self._window = Window([], 0, 0)
         self._from_top = False
-        self._matches: array[int] = array("q")
         self._match_end: int | None = None
-        self._filtered: tuple[int, int] | None = None
-        """The stretch of the log that the filter has looked through."""
+        self._found: Found | None = None
         self._filtering = False
-        self._task = 0
-        """Counts searches: an older one stops when a newer one begins."""
+        self._task += 1
         self.progress = ""
 
     def own_keys(self) -> list[Key]:
@@ -70,6 +66,11 @@ class LogView(View):
     def busy(self) -> bool:
         """A search or a filter goes on."""
         return bool(self.progress)
+
+    @property
+    def _matches(self) -> array[int]:
+        """Where the lines begin that the filter leaves."""
+        return self._found.places if self._found else array("q")
 
     # -------------------------------------------------------------------- which log
 
@@ -135,6 +136,8 @@ class LogView(View):
         self._file = None
         self._reset()
         self.shown()
+        if self.query:  # what was looked for may be in these lines
+            self._seek(-1)
 
     # -------------------------------------------------------------------- moving
 
@@ -203,7 +206,7 @@ class LogView(View):
         task, needle = self._task, self.query.encode()
         lines = self._window.lines
         found_now = [line for line in lines if self._has(line)]
-        place = lines[-1].end if lines else 0
+        place = lines[-1].end if lines else None  # nothing is read yet: from the end
         if found_now:  # from the one that stands at the bottom
             place = found_now[-1].begin if back else found_now[-1].end
         size = max(1, self._window.size)
@@ -227,7 +230,10 @@ class LogView(View):
                 self.desk.services.tell(f"no further line {where} has {self.query!r}")
             self.desk.services.changed()
 
-        self.desk.services.aside("search", lambda: file.find(needle, place, back, stop), take)
+        def job() -> Line | None:
+            return file.find(needle, file.size() if place is None else place, back, stop)
+
+        self.desk.services.aside("search", job, take)
 
     def _has(self, line: Line) -> bool:
         needle = self.query.encode()
@@ -252,7 +258,7 @@ class LogView(View):
             self.desk.services.tell(f"no regular expression: {error}", bad=True)
             return
         self.pattern = pattern
-        self._matches, self._match_end, self._filtered = array("q"), None, None
+        self._found, self._match_end = None, None
         self._window = Window([], 0, self._window.size)
         self._end, self._delta = None, 0
         if pattern is None:
@@ -261,56 +267,34 @@ class LogView(View):
             self._filter_on()
 
     def _filter_on(self) -> None:
-        """Look through what has come since the last look; if that is nothing, through the next older
-        slice, until all is looked through or enough is found."""
-        file, pattern, done = self._file, self.pattern, self._filtered
+        """Look through the next part, until all is looked through or enough is found."""
+        file, pattern, found = self._file, self.pattern, self._found
         if file is None or pattern is None or self._filtering:
             return
         self._filtering = True
-        task, older = self._task, len(self._matches) < MOST_MATCHES
+        task = self._task
 
         def stop(_reached: int) -> bool:
             return task != self._task
 
-        def job() -> Part:
-            now = file.size()
-            if done is None:
-                return file.matching(pattern, max(0, now - SLICE), now, stop)
-            fresh = file.matching(pattern, done[1], max(done[1], now), stop)
-            if fresh.end > done[1] or not older or done[0] == 0:
-                return fresh
-            return file.matching(pattern, max(0, done[0] - SLICE), done[0], stop)
-
         def take(told: Any) -> None:
             self._filtering = False
             if task != self._task or pattern is not self.pattern:
-                if self.pattern is not None:
-                    self._filter_on()
-                return
-            if isinstance(told, Exception):
+                self._filter_on()
+            elif isinstance(told, Exception):
                 self.progress = ""
                 self._fail(told)
-                return
-            if done is None:
-                self._filtered, self._matches = (told.begin, told.end), told.places
-            elif told.end <= done[0]:
-                self._filtered, self._matches = (told.begin, done[1]), told.places + self._matches
-                if self._match_end is not None:
-                    self._match_end += len(told.places)
             else:
-                self._filtered, self._matches = (done[0], told.end), self._matches + told.places
-            cut = max(0, len(self._matches) - MOST_MATCHES)
-            self._matches = self._matches[cut:]
-            if self._match_end is not None:
-                self._match_end = max(1, self._match_end - cut)
-            more = self._filtered[0] > 0 and len(self._matches) < MOST_MATCHES
-            left = 100 * self._filtered[0] // max(1, self._filtered[1])
-            self.progress = f"filtering, {left} % to go" if more else ""
-            self._show_matches()
-            if more:
-                self._filter_on()
+                self._found, moved = joined(found, told)
+                if self._match_end is not None:
+                    self._match_end = max(1, self._match_end + moved)
+                left = 100 * self._found.begin // max(1, self._found.end)
+                self.progress = f"filtering, {left} % to go" if self._found.more else ""
+                self._show_matches()
+                if self._found.more:
+                    self._filter_on()
 
-        self.desk.services.aside("filter", job, take)
+        self.desk.services.aside("filter", lambda: next_part(file, pattern, found, stop), take)
 
     def _show_matches(self) -> None:
         file, pattern = self._file, self.pattern
@@ -318,7 +302,7 @@ class LogView(View):
             return
         end = len(self._matches) if self._match_end is None else self._match_end
         places = self._matches[max(0, end - self._room) : end]
-        size = self._filtered[1] if self._filtered else 0
+        size = self._found.end if self._found else 0
 
         def take(told: Any) -> None:
             if pattern is self.pattern and isinstance(told, list):
@@ -376,6 +360,12 @@ class LogView(View):
         elif told.size and not isinstance(self._file, Tail):
             place += f", {figures.size(told.size)}"
         parts = [self.progress, place] if self.progress else [place]
+        if self.pattern is not None:
+            more = "+" if len(self._matches) >= MOST_MATCHES else ""
+            shown = answer.clean(self.pattern.pattern.decode("utf-8", "replace"))
+            parts.append(f"{len(self._matches):,}{more} lines with {shown}")
+        if self.query:
+            parts.append(f"search {self.query}")
         if isinstance(self._file, Tail):
             parts.append(
                 self.trouble
@@ -385,12 +375,6 @@ class LogView(View):
                     else "the newest lines"
                 )
             )
-        if self.pattern is not None:
-            more = "+" if len(self._matches) >= MOST_MATCHES else ""
-            shown = answer.clean(self.pattern.pattern.decode("utf-8", "replace"))
-            parts.append(f"{len(self._matches):,}{more} lines with {shown}")
-        if self.query:
-            parts.append(f"search {self.query}")
         words = ", ".join(parts)
         room = max(12, width - 8 - len(words))
         return heading("Log", row(cut_left(path, room), Span(f"  {words}", "dim")), width, True)

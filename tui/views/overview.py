@@ -14,6 +14,7 @@ from middlewatch.daemon.text.rows import (
     first_fit,
     heading,
     pad,
+    plain,
     row,
     width_of,
     window,
@@ -58,7 +59,6 @@ class Overview(View):
 
     name = "overview"
     title = "home"
-    searches = False
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -95,7 +95,7 @@ class Overview(View):
         """Select another run or incident, or scroll the log."""
         desk = self.desk
         if self.focus == "runs":
-            ids = [answer.text(run, "run") for run in order.runs(desk.found)]
+            ids = [answer.text(run, "run") for run in self._runs()]
             desk.run = _moved(ids, answer.text(desk.chosen, "run"), delta)
         elif self.focus == "incidents":
             ids = [answer.text(one.first, "id") for one in self._folded()]
@@ -130,8 +130,26 @@ class Overview(View):
             if what and before == (self.focus, self.desk.run, self.incident):
                 self.enter()
 
+    def search(self, query: str) -> None:
+        """Leave the runs and incidents that have the text, and select the first of the runs."""
+        self.query = query
+        listed = self._runs()
+        if query and listed and self.desk.chosen not in listed:
+            self.desk.run = answer.text(listed[0], "run")
+
+    def _runs(self) -> list[answer.Answer]:
+        listed = order.runs(self.desk.found)
+        rows = ((run, run_rows.run_row(run, self.desk.link, 200, False)) for run in listed)
+        return [run for run, line in rows if self._has(line)] if self.query else listed
+
     def _folded(self) -> list[Folded]:
-        return order.folded(order.incidents(self.desk.found))
+        listed = order.folded(order.incidents(self.desk.found))
+        link = self.desk.link
+        rows = ((one, incident_rows.incident_row(one, link, 400, False, True)) for one in listed)
+        return [one for one, line in rows if self._has(line)] if self.query else listed
+
+    def _has(self, line: Row) -> bool:
+        return self.query.lower() in plain([line]).lower()
 
     def _place(self, listed: list[Folded]) -> int:
         ids = [answer.text(one.first, "id") for one in listed]
@@ -151,7 +169,7 @@ class Overview(View):
             wanted += 4
         blind = coverage_rows.blind(found, run, link)
         listed = self._folded()
-        runs = order.runs(found)
+        runs = self._runs()
         share = plan_layout(height - told, len(runs) or 1, wanted, len(listed), len(blind))
         self._draw_runs(lines, runs, width, share.runs)
         lines += self._middle(run, machine, width, share.middle)
@@ -165,7 +183,8 @@ class Overview(View):
     ) -> None:
         focused = self.focus == "runs"
         if not runs:
-            lines.append(heading("Runs", row("none"), width, focused))
+            words = f"none has {self.query!r} in it; Esc shows all" if self.query else "none"
+            lines.append(heading("Runs", row(words), width, focused))
             return
         chosen = self.desk.chosen
         place = next((n for n, run in enumerate(runs) if run is chosen), 0)

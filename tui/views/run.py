@@ -96,13 +96,14 @@ class RunView(TextView):
         points = self._points()
         name = answer.text(answer.record(run, "curve"), "metric") or "loss"
         if self.curve == "pace":
-            name = "step/s, seen since this screen was opened"
+            name = "step/s"
         return self.chart.draw(points, _marks(run), name, width, self._chart_rows)
 
     def _points(self) -> list[Point]:
         run = self.desk.chosen
         if self.curve == "pace":
-            return self.desk.trail.rates(answer.text(run, "run"))
+            told = run_rows.pairs_of(run, "paces")
+            return told if len(told) > 2 else self.desk.trail.rates(answer.text(run, "run"))
         return run_rows.points_of(run)
 
     def rows(self, width: int) -> list[Row]:
