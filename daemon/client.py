@@ -6,7 +6,7 @@ import contextlib
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 from .system import jsonlines
 from .system.errors import DaemonUnreachable, MiddlewatchError
@@ -23,6 +23,13 @@ LISTS = {
 PAGE_ROWS = 500
 """Rows of a page at most (our choice; the daemon ends it after 1 MiB in any case)."""
 Say = Callable[[str, Mapping[str, Any]], None]
+
+
+class Readable(Protocol):
+    """What answers are read from."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """A line, or what there is at the end."""
 
 
 class RemoteError(MiddlewatchError):
@@ -88,6 +95,17 @@ class Client:
             except (OSError, EOFError) as error:
                 raise self._unreachable(error) from error
 
+    def connection(self) -> socket.socket:
+        """A connection for who speaks the protocol himself, to be closed by the caller. Raises
+        DaemonUnreachable."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._connect(sock)
+        except OSError as error:
+            sock.close()
+            raise self._unreachable(error) from error
+        return sock
+
     def _connect(self, sock: socket.socket) -> None:
         try:
             sock.connect(self.path)
@@ -95,7 +113,7 @@ class Client:
             if not connect_spare(sock, Path(self.path).parent):
                 raise
 
-    def _answers(self, stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+    def _answers(self, stream: Readable) -> Iterator[dict[str, Any]]:
         while line := stream.readline(jsonlines.MAX_LINE + 1):
             yield self._open(line)
         raise self._unreachable(ConnectionError("it closed the connection without an answer"))

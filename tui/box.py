@@ -34,14 +34,24 @@ TIGHT_RATIO = 0.05
 ext4 reserves for root by default (mke2fs(8), reserved-blocks-percentage)."""
 
 
+ROUTINE = frozenset({"sw_power_cap", "gpu_idle", "applications_clocks"})
+"""Clock event reasons that are no trouble: a busy GPU at its power limit, an idle one, a clock that a
+person has set. What hardware or heat slows down is told."""
+
+
+def slowed(gpu: Answer) -> list[str]:
+    """The clock event reasons of a GPU that are a trouble."""
+    return [reason for reason in answer.texts(gpu, "throttle") if reason not in ROUTINE]
+
+
 def rows_of(found: Answer, width: int, height: int) -> list[Row]:
     """GPUs, memory and disks in at most ``height`` rows. If the GPUs do not fit, there is a row for
     all of them, and one for each that is lost or throttled."""
     gpus, disks = answer.records(found, "gpus"), answer.records(found, "disks")
-    disks = sorted(disks, key=_tightness)
+    disks = sorted(disks, key=tightness)
     gpu_room = max(1, height - 1 - min(len(disks) or 1, max(1, height // 3)))
     rows = _gpus(gpus, width, gpu_room)
-    rows.append(_memory(answer.record(found, "memory"), width))
+    rows.append(memory_row(answer.record(found, "memory"), width))
     rest = max(0, height - len(rows))
     rows += _disks(disks[:rest], width) if disks[:rest] else []
     if len(disks) > rest > 0:
@@ -53,8 +63,8 @@ def _gpus(gpus: Sequence[Answer], width: int, room: int) -> list[Row]:
     if not gpus:
         return [row(Span("gpus    none seen", "dim"))]
     if len(gpus) <= room:
-        return [_gpu(gpu, width) for gpu in gpus]
-    odd = [g for g in gpus if g.get("lost") is True or answer.texts(g, "throttle")]
+        return [gpu_row(gpu, width) for gpu in gpus]
+    odd = [g for g in gpus if g.get("lost") is True or slowed(g)]
     share = figures.spread([100 * u for u in _readings(gpus, "util_ratio")], "%")
     power = figures.spread(_readings(gpus, "power_w"), "W")
     heat = figures.spread(_readings(gpus, "temp_c"), "C")
@@ -66,7 +76,7 @@ def _gpus(gpus: Sequence[Answer], width: int, room: int) -> list[Row]:
         row(f"{len(gpus)} gpus {share} {power}"),
     )
     rest = len(odd) - (room - 1)
-    rows = [summary, *(_gpu(gpu, width) for gpu in odd[: max(0, room - 1)])]
+    rows = [summary, *(gpu_row(gpu, width) for gpu in odd[: max(0, room - 1)])]
     if rest > 0:
         rows[-1] = pad(rows[-1], width - 9) + row(Span(f" +{rest} odd", "bad"))
     return rows
@@ -76,7 +86,8 @@ def _readings(gpus: Sequence[Answer], key: str) -> list[float]:
     return [value for gpu in gpus if (value := answer.finite(gpu, key)) is not None]
 
 
-def _gpu(gpu: Answer, width: int) -> Row:
+def gpu_row(gpu: Answer, width: int) -> Row:
+    """One GPU in one row."""
     name = f"gpu{figures.count(answer.finite(gpu, 'index'))}"
     if gpu.get("lost") is True:
         return row(f"{name} ", Span("LOST", "bad"), " the driver took it away")
@@ -87,7 +98,7 @@ def _gpu(gpu: Answer, width: int) -> Row:
         f" {figures.whole(answer.finite(gpu, 'power_w'), 'W'):>4}"
         f" {figures.whole(answer.finite(gpu, 'temp_c'), 'C'):>3}"
     )
-    slow = answer.texts(gpu, "throttle")
+    slow = slowed(gpu)
     age = _old(gpu)
     clock = f" {figures.whole(answer.finite(gpu, 'sm_clock_mhz'), 'MHz')}"
     full = Span(" slow: " + ", ".join(slow) if slow else "", "warn")
@@ -106,7 +117,8 @@ def _old(reading: Answer) -> Span:
     return Span(f" {figures.ago(age)}" if age is not None and age >= OLD_S else "", "warn")
 
 
-def _memory(memory: Answer, width: int) -> Row:
+def memory_row(memory: Answer, width: int) -> Row:
+    """The memory of the control group against its limit, in one row."""
     used, limit = answer.finite(memory, "working_set_bytes"), answer.finite(memory, "limit_bytes")
     if used is None:
         return row(Span("memory  unknown", "dim"))
@@ -121,15 +133,16 @@ def _memory(memory: Answer, width: int) -> Row:
     )
 
 
-def _free(disk: Answer, kind: str) -> float | None:
+def free_ratio(disk: Answer, kind: str) -> float | None:
+    """Free share of the ``bytes`` or ``inodes`` of a disk; ``None`` when that is unknown."""
     free, total = answer.finite(disk, f"free_{kind}"), answer.finite(disk, f"total_{kind}")
     return None if free is None or not total else free / total
 
 
-def _tightness(disk: Answer) -> tuple[float, float]:
+def tightness(disk: Answer) -> tuple[float, float]:
     """Sort key: disks with the fewest saves left come first, then those with the least space."""
     left = answer.finite(disk, "saves_left")
-    shares = [s for kind in ("bytes", "inodes") if (s := _free(disk, kind)) is not None]
+    shares = [s for kind in ("bytes", "inodes") if (s := free_ratio(disk, kind)) is not None]
     return (1e9 if left is None else left), min(shares, default=1.0)
 
 
@@ -155,7 +168,7 @@ def _disk(disk: Answer, mount_width: int, inodes: str, saves: str) -> Row:
     )
     mount = cut_left(answer.text(disk, "mount") or "?", mount_width)
     size = figures.size(answer.finite(disk, "free_bytes"))
-    space, files = _free(disk, "bytes"), _free(disk, "inodes")
+    space, files = free_ratio(disk, "bytes"), free_ratio(disk, "inodes")
     still = "" if left is None else f" {left:.1f} {saves}" if left < 100 else f" 99+ {saves}"
     return row(
         f"{fill(mount, mount_width)} free ",

@@ -11,36 +11,36 @@ from collections.abc import Callable, Sequence
 
 from rich.cells import get_character_cell_size
 from rich.segment import Segment
-from rich.style import Style
-from textual.events import Resize
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from middlewatch.daemon.text.rows import BLANK, Row, Span, Tone, width_of
-from middlewatch.daemon.text.terminal import clean
+from middlewatch.daemon.text.rows import BLANK, Row, Tone, width_of
 
-STYLES: dict[Tone, Style] = {
-    "": Style(),
-    "dim": Style(dim=True),
-    "title": Style(bold=True),
-    "good": Style(color="green"),
-    "warn": Style(color="yellow"),
-    "bad": Style(color="red", bold=True),
-    "alert": Style(reverse=True, bold=True),
-}
-"""The style of each tone, in the sixteen colours of the terminal's own theme. No information is in
-the colour only: there is always a word or a mark as well, for NO_COLOR."""
+from .themes import LOOKS, Look, shown
 
 
 class Lines(Widget):
     """Shows what ``draw(width, height)`` returns: rows of exactly that size."""
 
+    look: Look = LOOKS["terminal"]
+    ascii = False
+    """Show nothing but ASCII."""
+
     DEFAULT_CSS = "Lines { width: 1fr; height: 1fr; }"
 
-    def __init__(self, draw: Callable[[int, int], Sequence[Row]]) -> None:
+    def __init__(
+        self,
+        draw: Callable[[int, int], Sequence[Row]],
+        click: Callable[[int, int], None] = lambda _x, _y: None,
+        wheel: Callable[[int], None] = lambda _delta: None,
+    ) -> None:
+        """``click`` gets the cell that the mouse was pressed on, ``wheel`` 1 (down) or -1."""
         super().__init__()
         self._draw = draw
+        self._click = click
+        self._wheel = wheel
         self._rows: list[Row] = []
 
     @property
@@ -56,17 +56,39 @@ class Lines(Widget):
         if changed:
             self.refresh(*changed)
 
+    def dress(self, look: Look, ascii: bool) -> None:  # noqa: A002
+        """Take another theme, and paint everything in it."""
+        if (look, ascii) != (self.look, self.ascii):
+            self.look, self.ascii = look, ascii
+            self.refresh()
+
     def on_resize(self, event: Resize) -> None:
         """Draw for the new size; Textual repaints everything then."""
         self.update()
 
+    def on_click(self, event: Click) -> None:
+        """Hand on the cell."""
+        event.stop()
+        self._click(event.x, event.y)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Hand on the turn of the wheel."""
+        event.stop()
+        self._wheel(1)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """Hand on the turn of the wheel."""
+        event.stop()
+        self._wheel(-1)
+
     def render_line(self, y: int) -> Strip:
         """Row ``y`` as a strip, for Textual."""
         line = self._rows[y] if y < len(self._rows) else BLANK
-        line = tuple(Span(clean(span.text), span.tone) for span in line)
-        segments = [Segment(span.text, STYLES[span.tone]) for span in line]
+        line = shown(line, self.ascii)
+        styles = self.look.styles
+        segments = [Segment(span.text, styles[span.tone]) for span in line]
         strip = Strip(segments, width_of(line))
-        return strip.adjust_cell_length(self.size.width, STYLES[""])
+        return strip.adjust_cell_length(self.size.width, styles[""])
 
 
 def damage(old: Sequence[Row], new: Sequence[Row]) -> list[Region]:

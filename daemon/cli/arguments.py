@@ -15,6 +15,7 @@ from .arguments_alert import alerting
 from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
 from .arguments_remote import between
+from .arguments_showing import showing
 from .parser import Add, Parser, json_option
 
 
@@ -297,8 +298,7 @@ def _shows(add: Add) -> None:
         help="middlewatch on the box, where it is neither in PATH nor where `deploy` puts it",
     )
     json_option(sub)
-    sub = add("tui", "tui:tui", "open the terminal screen", "ssh -t box middlewatch tui")
-    sub.add_argument("host", nargs="*", help="other boxes (not in this version)")
+    showing(add)
 
 
 def _checks(add: Add) -> None:

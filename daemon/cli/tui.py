@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import argparse
 
-from ..system.errors import UsageError
+from ..config.secrets import mask
+from ..remote.relayed import Relayed
 from .context import state
 
 
 def tui(args: argparse.Namespace) -> int:
-    """Open the terminal screen on the daemon of this box."""
-    if args.host:
-        raise UsageError(
-            "watching other boxes from here is not in this version",
-            f"use: ssh -t {args.host[0]} middlewatch tui",
-        )
+    """Open the terminal screen on the daemon of this box, or on those of other boxes over ssh."""
     from middlewatch.tui.app import main
 
-    return main(str(state(args).socket))
+    far = {host: Relayed(host) for host in dict.fromkeys(args.host)}
+    try:
+        return main(
+            str(state(args).socket),
+            {host: client.ask for host, client in far.items()},
+            mask=mask,
+            look=args.theme,
+            ascii=args.ascii,
+            mouse=not args.no_mouse,
+        )
+    finally:
+        for client in far.values():
+            client.close()

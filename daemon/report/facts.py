@@ -6,8 +6,9 @@ disagree. Times are ISO 8601, unknown is ``None``, sizes are bytes, ratios are 0
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -33,6 +34,10 @@ from .last_save import unseen_claim
 
 LONGEST_ETA_S = 10 * 365 * 86400.0
 """With more seconds to go there is no ETA: a log can name any total."""
+
+
+PACES = 60
+"""Stretches of the pace of a run: as many as a curve on half a screen has columns. Our choice."""
 
 
 def incident(
@@ -111,6 +116,19 @@ def curve(history: RunHistory) -> dict[str, Any]:
             thin = history.curves[name].thinned()
             return {"metric": name, "points": [list(p) for p in thin.points]}
     return {"metric": None, "points": []}
+
+
+def paces(history: RunHistory) -> list[list[float]]:
+    """Steps per second over the newest reports of a step (512 at most), in at most :data:`PACES` stretches of
+    equally many reports: pairs of the last step of a stretch and its mean."""
+    marks = list(history.step_times)
+    share = max(1, math.ceil((len(marks) - 1) / PACES))
+    ends = marks[::-1][::share][::-1]
+    return [
+        [step, round((step - first) / (at - begun), 4)]
+        for (begun, first), (at, step) in pairwise(ends)
+        if at > begun and step >= first
+    ]
 
 
 def processes(looks: Iterable[ProcessesSeen]) -> list[dict[str, Any]]:

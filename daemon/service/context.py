@@ -171,6 +171,8 @@ class Context:
             now=now,
         )
         status["platform"] = clocks.status_json(self.profile, self.clocks(now), now)
+        gpus = watched.history.gpus.of_run
+        status["gpus"] = None if gpus is None else sorted(gpus)
         status["attempt"] = watched.spec.attempt
         status["provisional"] = watched.spec.provisional
         status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None

@@ -335,6 +335,7 @@ class WatchedRun:
             "exit": self.exit,
             "now": facts.now_block(history, now, moving=self.alive and self.state != "stalled"),
             "curve": facts.curve(history),
+            "paces": facts.paces(history),
             "logs": self.logs.rows(),
             "log_tail": self.logs.tail(),
             "processes": facts.processes(history.process_samples) if self.alive else [],

@@ -34,12 +34,13 @@ def curve(
     ends: tuple[str, str],
     width: int,
     height: int,
+    logarithmic: bool | None = None,
 ) -> list[Row]:
     """Rows of a picture ``width`` cells wide: ``height`` rows of curve, the axis, a row of words.
 
     ``train`` and ``evaluated`` are (x, y) points. ``ends``: the words below both ends of the axis.
     The scale is logarithmic when the highest value is at least :data:`.plot.LOG_FROM` times the
-    lowest. Empty when there are fewer than three finite values or too few cells.
+    lowest, or as ``logarithmic`` says. Empty when there are fewer than three finite values or too few cells.
     """
     train = [p for p in train if math.isfinite(p[0])]
     evaluated = [p for p in evaluated if math.isfinite(p[0]) and math.isfinite(p[1])]
@@ -48,7 +49,7 @@ def curve(
     if len(values) < 3 or room < 16:
         return []
     scale = _Scale(train, evaluated, min(values), max(values), room, height)
-    plot = draw(scale.framed(train), room + 2 * _MARGIN, height)
+    plot = draw(scale.framed(train), room + 2 * _MARGIN, height, logarithmic)
     cells = [_cells(line, room) for line in plot.rows]
     scale.logarithmic = plot.logarithmic
     taken: set[int] = set()

@@ -34,20 +34,25 @@ class Plot(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def draw(points: tuple[Point, ...], width: int, height: int) -> Plot:
+def draw(
+    points: tuple[Point, ...], width: int, height: int, logarithmic: bool | None = None
+) -> Plot:
     """Draw (x, y) points, oldest first, into ``width`` by ``height`` cells.
 
     Points are placed by x, or by their order if x does not always rise (a restarted counter). A
     column with several points shows their whole range; neighbouring points are joined. A y that is
-    not finite is a ``×``: at the top for ``inf``, at the bottom for ``-inf`` and NaN. The last
-    results are cached, because a screen draws the same curve many times.
+    not finite is a ``×``: at the top for ``inf``, at the bottom for ``-inf`` and NaN.
+    ``logarithmic``: how y is scaled; by default by :data:`LOG_FROM`, and never where a value is not
+    positive. The last results are cached, because a screen draws the same curve many times.
     """
     values = [y for _, y in points if math.isfinite(y)]
     broken = len(points) - len(values)
     if not points or width < 1 or height < 1:
         return Plot([()] * max(0, height), None, None, False, broken)
     low, high = (min(values), max(values)) if values else (None, None)
-    logarithmic = low is not None and high is not None and 0 < low <= high / LOG_FROM
+    possible = low is not None and high is not None and 0 < low < high
+    wide = possible and low is not None and high is not None and low <= high / LOG_FROM
+    logarithmic = possible and (wide if logarithmic is None else logarithmic)
     columns = _columns([x for x, _ in points], width * 2)
     cells = [[0] * width for _ in range(height)]
     marks: set[tuple[int, int]] = set()

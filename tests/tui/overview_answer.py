@@ -62,6 +62,8 @@ def run(id: str = "gpt-ab12", **changes: Any) -> dict[str, Any]:  # noqa: A002
             "metric": "train_loss",
             "points": [[n * 20, 2.2 + 8.7 * math.exp(-n / 30)] for n in range(211)],
         },
+        "paces": [[n * 70, 1.25 - 0.2 * (n == 40)] for n in range(1, 61)],
+        "gpus": [0],
         "logs": [
             {
                 "path": "/data/gpt/train.log",
@@ -179,3 +181,39 @@ def troubled() -> dict[str, Any]:
          "detail": "no permission to read /dev/kmsg"},
     ]  # fmt: skip
     return overview(sick, other, watch=watch)
+
+
+def checkpoints() -> dict[str, Any]:
+    """An index as the daemon gives it: two good saves and a cut one."""
+
+    def one(step: int, state: str, level: str | None, **changes: Any) -> dict[str, Any]:
+        return {
+            "path": f"/data/gpt/out/ckpt_{step}.pt",
+            "step": step,
+            "saved_at": f"2026-03-01T0{step // 2000}:01:00.000+01:00",
+            "bytes": 14 * GIB,
+            "files": 1,
+            "format": "torch",
+            "metrics": {"train_loss": 2.31},
+            "tags": [],
+            "verified": {
+                "state": state,
+                "level": level,
+                "at": "2026-03-01T02:02:00+01:00",
+                "detail": "",
+            },
+            "digest": f"xxh3:{step:032x}",
+            "mirrored": None,
+            **changes,
+        }
+
+    cut = one(3000, "corrupt", "structure", digest=None)
+    cut["verified"]["detail"] = "the archive has no end"
+    kept = one(2000, "ok", "finite", tags=["best"], mirrored={"state": "ok", "to": "nas:saves"})
+    newest = one(4000, "ok", "finite", tags=["latest"])
+    return {
+        "run": "gpt-ab12",
+        "checkpoints": [kept, cut, newest],
+        "resume_from": newest["path"],
+        "best": kept["path"],
+    }

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from rich.segment import Segment
 
-from middlewatch.tui.app import ReplyReceived, WatchApp
-from middlewatch.tui.lines import STYLES, Lines
+from middlewatch.tui.app import WatchApp
+from middlewatch.tui.notes import ReplyReceived
 from middlewatch.tui.poll import Reply
+from middlewatch.tui.screens import ViewScreen
 
 from ..fakes.injections import injections, obeyed
-from .overview_answer import troubled
+from .overview_answer import checkpoints, troubled
 
 OURS = {"state", "severity", "run", "id", "metric", "kind", "level"}
 """Fields whose values are words of the daemon."""
@@ -30,16 +31,25 @@ def poisoned(value: Any, text: str, key: str = "") -> Any:
     return text if theirs else value
 
 
+def answered(op: str, **args: Any) -> Any:
+    """A daemon all of whose words are those of the first injection that is no plain text."""
+    one = next(one for one in injections() if one.name == "rich-style")
+    return troubled() if op == "overview" else poisoned(checkpoints(), one.text)
+
+
 def drawn(app: WatchApp) -> list[list[Segment]]:
-    """What the only widget gives to Textual, row by row."""
-    lines = app.query_one(Lines)
+    """What the widget gives to Textual, row by row."""
+    assert isinstance(app.screen, ViewScreen)
+    lines = app.screen.lines
     return [list(lines.render_line(y)) for y in range(lines.size.height)]
 
 
-@pytest.mark.parametrize("keys", [(), ("2", "enter"), ("i",), ("l",), ("question_mark",)])
+@pytest.mark.parametrize(
+    "keys", [(), *((key,) for key in "234568i"), ("w",), ("7",), ("question_mark",)]
+)
 def test_screens_show_it_as_text(keys: tuple[str, ...]) -> None:
     async def play() -> None:
-        app = WatchApp(troubled, period_s=3600.0)
+        app = WatchApp(answered, period_s=3600.0)
         async with app.run_test(size=SIZE) as pilot:
             while not app.link.answer:
                 await pilot.pause(0.01)
@@ -54,7 +64,7 @@ def test_screens_show_it_as_text(keys: tuple[str, ...]) -> None:
                 for segment in (segment for row in rows for segment in row):
                     assert segment.control is None
                     assert segment.style is None or not (segment.style.link or segment.style.meta)
-                    assert segment.style is None or segment.style in STYLES.values()
+                    assert segment.style is None or segment.style in app.look.styles.values()
                 assert app.return_code is None  # nothing has pressed a key of ours
             if keys != ("question_mark",):
                 plain = next(one for one in injections() if one.name == "rich-style")

@@ -9,18 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from middlewatch.daemon.text.rows import Row, Span, plain, width_of
-from middlewatch.tui import details, lines, overview, state
-from middlewatch.tui.state import Link, ScreenState
+from middlewatch.tui import frame, lines, log_rows
+from middlewatch.tui.desk import Link
 
+from .hands import TABS, Hands
 from .overview_answer import GIB, GUILTY, disk, gpu, incident, run, troubled
 from .overview_answer import overview as answered
 
+VIEWS = ("overview", "run", "gpus", "checkpoints", "incidents", "incident", "log", "disks", "coverage",
+         "help", "fleet")  # fmt: skip
 
-def draw(found: Any, width: int = 80, height: int = 24, **look: Any) -> str:
-    rows = details.draw(Link(found, 0.5), ScreenState(**look), width, height)
-    assert len(rows) == height
-    assert {width_of(line) for line in rows} <= {width}
-    return plain(rows)
+
+def draw(found: Any, width: int = 80, height: int = 24, view: str = "overview", **look: Any) -> str:
+    hands = Hands(found)
+    hands.desk.incident = look.pop("incident", "")
+    for name, value in look.items():
+        setattr(hands.views[view], name, value)
+    return hands.draw(view, width, height)
+
+
+def rows_of(link: Link, width: int = 80, height: int = 24) -> list[Row]:
+    hands = Hands(link.answer)
+    hands.desk.links[""] = link
+    return frame.draw(link, hands.views["overview"], TABS, width, height)
 
 
 def line_with(screen: str, word: str) -> str:
@@ -42,6 +53,8 @@ def test_all_that_matters_is_on_one_small_screen() -> None:
         *("gpu0  98% 70.0G/80.0G 612W 66C", "memory  48.0G of 64.0G 75%"),
         *("free 45.0G  2% ino 97% 3.2 saves", "free  900G 45% ino –"),
         *("checkpoints 3, latest step 4,000", "ok (finite), resume from it"),
+        *(" CRITICAL gpt-ab12: loss is nan since step 4200 (3 min; +1 more)", "w: open it"),
+        *("you would lose 200 steps, 12 min (save of step 4,000)", "Do: stop the run and resume"),
         *("2 open, 1 critical", "CRITICAL nan_loss", "warning  stall"),
         *("blind    nvml stalled 3 min: no answer", "not here kernel_log"),
         *(f"! {GUILTY}", "q quit", "? help"),
@@ -49,17 +62,19 @@ def test_all_that_matters_is_on_one_small_screen() -> None:
         assert word in screen
 
 
-@pytest.mark.parametrize("size", [(60, 16), (60, 20), (80, 24), (100, 30), (140, 40), (200, 60)])
-@pytest.mark.parametrize("view", ["overview", "incident", "incidents", "log", "help"])
-def test_every_size_is_filled_exactly(size: tuple[int, int], view: state.View) -> None:
+@pytest.mark.parametrize(
+    "size", [(40, 12), (45, 20), (45, 60), (60, 20), (80, 24), (100, 30), (140, 40), (200, 60)]
+)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_size_is_filled_exactly(size: tuple[int, int], view: str) -> None:
     for found in (troubled(), answered(gpus=8), answered(gpus=16), {}):
         screen = draw(found, *size, view=view, incident="a1b2")
         assert "q quit" in screen
 
 
-@pytest.mark.parametrize("size", [(59, 24), (80, 15), (10, 5), (1, 1), (0, 0)])
+@pytest.mark.parametrize("size", [(39, 24), (80, 11), (10, 5), (1, 1), (0, 0)])
 def test_a_window_too_small_says_so(size: tuple[int, int]) -> None:
-    rows = details.draw(Link(troubled()), ScreenState(), *size)
+    rows = rows_of(Link(troubled()), *size)
     assert len(rows) == size[1]
     if size[0] >= 40:
         assert "make the window larger" in plain(rows)
@@ -76,13 +91,13 @@ def test_before_the_first_answer_it_says_what_to_do() -> None:
     link = Link(
         None, 12.0, True, "no daemon answers on /run/mw.sock", "start it: middlewatch start"
     )
-    screen = plain(details.draw(link, ScreenState(), 80, 24))
+    screen = plain(rows_of(link))
     assert "no answer yet (12 s)" in screen
     assert "middlewatch start" in screen
 
 
 def test_an_old_answer_stays_with_its_age() -> None:
-    rows = details.draw(Link(troubled(), 12.0, True, "refused"), ScreenState(), 80, 24)
+    rows = rows_of(Link(troubled(), 12.0, True, "refused"))
     assert "no answer for 12 s: refused" in plain(rows[:1])
     assert tone_of(rows, "no answer for 12 s") == "alert"
     assert "last 02:13" in plain(rows[:1])
@@ -90,8 +105,8 @@ def test_an_old_answer_stays_with_its_age() -> None:
 
 
 def test_a_loss_that_is_no_number_is_marked() -> None:
-    rows = details.draw(Link(troubled()), ScreenState(), 80, 24)
-    assert tone_of(rows, "nan") == "bad"
+    rows = rows_of(Link(troubled()))
+    assert tone_of(rows, "        nan") == "bad"
     assert "4×" in plain(rows)
     assert tone_of(rows, "×") == "bad"
 
@@ -126,7 +141,7 @@ def test_disks_say_when_the_next_save_fails() -> None:
         disk("/data/checkpoints", saves_left=1.4),
         disk("/nfs", read_only=True),
     ]
-    rows = details.draw(Link(found), ScreenState(), 100, 30)
+    rows = rows_of(Link(found), 100, 30)
     text = plain(rows)
     assert text.index("saves") < text.index("/ ")
     assert tone_of(rows, "1.4 saves") == "bad"
@@ -191,7 +206,7 @@ def test_a_guilty_line_out_of_sight_is_announced() -> None:
 
 def test_short_evidence_does_not_mark_half_the_log() -> None:
     sick = run(incidents=[incident(evidence=[{"kind": "log", "text": "step"}])])
-    assert overview.guilty_lines(sick, sick["log_tail"]) == set()
+    assert log_rows.guilty_lines(sick, sick["log_tail"]) == set()
 
 
 # ------------------------------------------------------------------------ the other screens
@@ -203,9 +218,9 @@ def test_an_incident_has_its_evidence_and_its_first_step() -> None:
         *(
             "CRITICAL",
             "loss is nan since step 4200",
-            "opened 3 min ago",
-            "7 times",
-            "alerted 2 min ago",
+            "opened     2026-03-01 02:10:00  3 min ago",
+            "reported   7 times",
+            "alerted    2026-03-01 02:10:02  2 min ago",
         ),
         *("fp16 overflow", "First step (safe)", "resume from the last verified checkpoint"),
         *("log        02:10:00 " + GUILTY, "gpu                 gpu0 at 98 %, 612 W"),
@@ -227,20 +242,14 @@ def test_an_incident_resolved_meanwhile_is_not_replaced_by_another() -> None:
 
 def test_long_evidence_scrolls_to_its_end_and_not_beyond() -> None:
     one = incident(evidence=[{"kind": "stack", "text": "\n".join(f"frame {n}" for n in range(60))}])
-    found, look = (
-        answered(run(incidents=[one])),
-        ScreenState("incident", incident="a1b2", scroll=10**6),
-    )
-    screen = plain(details.draw(Link(found), look, 80, 24))
-    assert "frame 59" in screen
-    assert look.scroll < 100
-
-
-def test_the_log_follows_its_end_until_scrolled() -> None:
-    assert "step 4200/5000" in draw(answered(), view="log")
-    scrolled = draw(answered(), view="log", scroll=10**6)
-    assert "step 4151/5000" in scrolled
-    assert "rows below" in scrolled
+    hands = Hands(answered(run(incidents=[one])))
+    hands.desk.incident = "a1b2"
+    hands.draw("incident")
+    hands.views["incident"].move(54)
+    assert "frame 59" in hands.draw("incident")
+    hands.views["incident"].jump(True)
+    hands.draw("incident")
+    assert hands.views["incident"].scroll < 100  # type: ignore[attr-defined]
 
 
 # ------------------------------------------------------------------------ odd data
@@ -286,49 +295,9 @@ def test_any_field_may_be_missing_or_wrong(data: st.DataObject) -> None:
                 continue
             place[key] = data.draw(JSON)
             break
-    for view in ("overview", "incident", "incidents", "log"):
+    for view in VIEWS:
         assert "\x1b" not in draw(found, view=view, incident="a1b2")
-        draw(found, 60, 16, view=view, incident="a1b2")
-
-
-# ------------------------------------------------------------------------ keys
-
-
-def test_moving_keeps_to_what_there_is() -> None:
-    found, look = troubled(), ScreenState()
-    state.move(look, found, 1)
-    assert look.run == "vit-cd34"
-    state.move(look, found, 10)
-    assert look.run == "vit-cd34"
-    state.move(look, found, -10)
-    assert look.run == "gpt-ab12"
-    state.move(look, {}, 1)
-    assert look.run == "gpt-ab12"
-
-
-def test_esc_leads_back_the_way_one_came() -> None:
-    found, look = troubled(), ScreenState()
-    state.open_view(look, "incidents")
-    state.enter(look, found)
-    assert (look.view, look.incident) == ("incident", "a1b2")
-    state.go_back(look)
-    views = [look.view]
-    for _ in range(2):
-        state.go_back(look)
-        views.append(look.view)
-    assert views == ["incidents", "overview", "overview"]
-
-
-def test_the_worst_incident_comes_first_and_resolved_ones_not_at_all() -> None:
-    sick = run(
-        incidents=[
-            incident("w", "warning"),
-            incident("old", opened_at="2026-03-01T00:00:00Z"),
-            incident("new", opened_at="2026-03-01T01:00:00Z"),
-            incident("done", state="resolved"),
-        ]
-    )
-    assert [i["id"] for i in state.incidents(answered(sick))] == ["new", "old", "w"]
+        draw(found, 45, 16, view=view, incident="a1b2")
 
 
 # ------------------------------------------------------------------------ damage

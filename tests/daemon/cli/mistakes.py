@@ -470,10 +470,20 @@ a screen without a terminal:
 2 terminal
 ssh -t
 
-a screen of another box:
+a screen of another box, without a terminal:
     middlewatch tui box3
-2 box3
-ssh -t box3
+2 terminal
+ssh -t
+
+a box whose name is an option:
+    middlewatch tui -- -oProxyCommand=x
+2 is no name of a box
+user@host
+
+a relay without a daemon:
+    middlewatch relay
+3 no daemon answers
+middlewatch start
 
 a folder that was deleted:
     mkdir gone && cd gone && rmdir ../gone && middlewatch run -- python train.py

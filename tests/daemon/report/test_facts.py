@@ -192,3 +192,18 @@ def test_logs_and_how_they_stand() -> None:
     one, other = report.logs(run, spec)
     assert (one["state"], one["detail"], one["buffered"]) == ("impaired", "it was deleted", True)
     assert (other["state"], other["bytes"], other["buffered"]) == ("starting", None, False)
+
+
+def test_the_pace_over_the_newest_reports() -> None:
+    run = history()
+    run.step_times.clear()
+    assert report.paces(run) == []
+    for second in range(512):  # twice as fast in its second half
+        run.step_times.append((NOW + second, float(second + max(0, second - 255))))
+    found = report.paces(run)
+    assert 50 < len(found) <= report.PACES
+    assert [pace for _, pace in found[:20]] == [1.0] * 20
+    assert [pace for _, pace in found[-20:]] == [2.0] * 20
+    assert found[-1][0] == run.step_times[-1][1]
+    run.step_times.append((NOW + 600, 0.0))  # started again: no pace backwards
+    assert min(pace for _, pace in report.paces(run)) >= 0.0

@@ -1,24 +1,13 @@
-"""The rows of the sections of the overview, made from parts of an answer. Pure."""
+"""Rows about one run: its line in a list, its state in words, its checkpoints, processes, curve. Pure."""
 
 from __future__ import annotations
 
 from middlewatch.daemon.text import figures, plot
-from middlewatch.daemon.text.rows import (
-    Row,
-    Span,
-    Tone,
-    cut,
-    cut_left,
-    fill,
-    first_fit,
-    pad,
-    row,
-    wrap,
-)
+from middlewatch.daemon.text.rows import Row, Span, Tone, cut, cut_left, fill, first_fit, pad, row
 
-from . import answer
+from . import answer, order
 from .answer import Answer
-from .state import Link
+from .desk import Link
 
 STATES: dict[str, Tone] = {
     "running": "good",
@@ -27,8 +16,6 @@ STATES: dict[str, Tone] = {
     "failing": "bad",
     "failed": "bad",
 }
-SEVERITY: dict[str, Tone] = {"critical": "bad", "warning": "warn"}
-
 LONGEST_NAME = 24
 """Cells for the name of a run on a screen that is wide enough to show the reason of its state."""
 
@@ -39,6 +26,8 @@ def run_titles(width: int) -> Row:
 
 
 def _columns(width: int) -> list[tuple[str, int]]:
+    if width < 60:
+        return [("step", 8), ("loss", 9)]
     columns = [("step", 15), ("loss", 11)]
     if width >= 72:
         columns.append(("pace", 13))
@@ -52,14 +41,16 @@ def run_row(run: Answer, link: Link, width: int, chosen: bool) -> Row:
     now = answer.record(run, "now")
     step, total = answer.number(now, "step"), answer.number(now, "total")
     values = answer.record(now, "values")
-    eta = link.since(now, "eta")
+    moves = order.moving(run)
+    eta = link.since(now, "eta") if moves else None
     loss = answer.number(values, "train_loss")
     broken = figures.metric(loss) in ("nan", "inf", "-inf")
+    plan = f"/{figures.count(total)}" if total and width >= 60 else ""
     cells: dict[str, tuple[str, Tone]] = {
-        "step": (figures.count(step) + (f"/{figures.count(total)}" if total else ""), ""),
+        "step": (figures.count(step) + plan, ""),
         "loss": (figures.metric(loss), "bad" if broken else ""),
-        "pace": (figures.pace(answer.number(now, "step_interval_s")), ""),
-        "tokens/s": (figures.amount(answer.number(values, "tokens_per_s")), ""),
+        "pace": (figures.pace(answer.number(now, "step_interval_s") if moves else None), ""),
+        "tokens/s": (figures.amount(answer.number(values, "tokens_per_s") if moves else None), ""),
         "done": (figures.percent(step, total), ""),
         "left": (figures.duration(None if eta is None else -eta), ""),
     }
@@ -157,18 +148,29 @@ def processes(run: Answer) -> Row:
     )
 
 
+def points_of(run: Answer) -> list[plot.Point]:
+    """The (step, loss) points of the curve of a run; a value may be NaN or infinite."""
+    return pairs_of(answer.record(run, "curve"), "points")
+
+
+def pairs_of(record: Answer, key: str) -> list[plot.Point]:
+    """The pairs of numbers in the list under ``key``."""
+    points = record.get(key)
+    pairs = points if isinstance(points, list) else []
+    return [
+        (x, y)
+        for pair in pairs
+        if isinstance(pair, list) and len(pair) == 2
+        and (x := answer.as_number(pair[0])) is not None
+        and (y := answer.as_number(pair[1])) is not None
+    ]  # fmt: skip
+
+
 def curve(run: Answer, width: int, height: int) -> list[Row]:
     """The loss curve under a legend row, ``height`` rows in all."""
     drawn = answer.record(run, "curve")
     name = answer.text(drawn, "metric") or "loss"
-    points = drawn.get("points")
-    pairs = (
-        [p for p in points if isinstance(p, list) and len(p) == 2]
-        if isinstance(points, list)
-        else []
-    )
-    known = [(x, y) for a, b in pairs if (x := answer.as_number(a)) is not None
-             and (y := answer.as_number(b)) is not None]  # fmt: skip
+    known = points_of(run)
     if not known:
         return [row(Span(f"{name}: no values yet", "dim")), *[()] * (height - 1)]
     picture = plot.draw(tuple(known), width, height - 1)
@@ -187,60 +189,3 @@ def curve(run: Answer, width: int, height: int) -> list[Row]:
         row(span, *brief) if broken else row(f"{short} {span}"),
     )
     return [legend, *picture.rows]
-
-
-def incident_row(incident: Answer, link: Link, width: int, chosen: bool, run: str = "") -> Row:
-    """One incident in one row: severity, class, what happened, since when."""
-    severity = answer.text(incident, "severity") or "unknown"
-    taken = " (ack)" if answer.text(incident, "state") == "acknowledged" else ""
-    age = f" {figures.roughly(link.since(incident, 'opened_at'))}"
-    label = fill(severity.upper() if severity == "critical" else severity, 8)
-    trouble = answer.text(incident, "class")
-    start = row(
-        Span("> " if chosen else "  ", "title"),
-        Span(label, SEVERITY.get(severity, "dim")),
-        Span(f" {fill(trouble, 16) if width >= 76 else cut(trouble, 14)} "),
-        Span(f"{cut(run, 12)}: " if run else "", "dim"),
-        Span(answer.text(incident, "summary") + taken, "title" if chosen else ""),
-    )
-    return pad(start, width - len(age)) + row(Span(age, "dim"))
-
-
-def blind(found: Answer, run: Answer, link: Link) -> list[Row]:
-    """Rows about what does not work, the worst first: broken sources, alerts, the store; then
-    sources that are starting, those that this box does not have, and notes."""
-    daemon = answer.record(found, "daemon")
-    rows = []
-    for key, says in (
-        ("alert_trouble", "alerts are not delivered"),
-        ("store_trouble", "not kept on disk"),
-    ):
-        trouble = answer.text(daemon, key)
-        if trouble:
-            rows.append(_note("blind", says, f": {trouble}", "warn"))
-    if daemon.get("alert_urls") == 0:
-        rows.append(_note("no phone", "no push is sent: no alert URL is configured", "", "warn"))
-    broken, waiting, absent = [], [], []
-    for source in answer.records(found, "watch"):
-        state = answer.text(source, "state") or "unknown"
-        name = answer.text(source, "source") or "?"
-        detail = answer.text(source, "detail")
-        detail = f": {detail}" if detail else ""
-        since = figures.roughly(link.since(source, "since"))
-        if state == "unsupported":
-            absent.append(_note("not here", name, detail, "dim"))
-        elif state == "starting":
-            waiting.append(_note("starting", name, detail, "dim"))
-        elif state != "ok":
-            broken.append(_note("blind", f"{name} {state} {since}", detail, "warn"))
-    notes = [_note("note", note, "", "dim") for note in answer.texts(run, "notes")]
-    return [*broken, *rows, *waiting, *absent, *notes]
-
-
-def _note(label: str, says: str, more: str, tone: Tone) -> Row:
-    return row(Span(f"  {label:<8} ", tone), says, Span(more, "dim"))
-
-
-def paragraph(text: str, width: int, tone: Tone = "") -> list[Row]:
-    """Indented text, wrapped; no rows for an empty text."""
-    return [row("  ", Span(line, tone)) for line in wrap(text, width - 4)] if text else []

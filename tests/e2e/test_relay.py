@@ -1,0 +1,123 @@
+"""The screen of another box: a real daemon and a real run behind ``relay``, the screen in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from middlewatch.daemon.remote.relayed import Relayed
+from middlewatch.daemon.system.errors import DaemonUnreachable
+
+from ..fakes import local_shell
+
+Program = Callable[[str], list[str]]
+COMMAND = Path(sys.executable).with_name("middlewatch")
+
+
+@pytest.fixture
+def shell(box: Any, tmp_path: Path) -> str:
+    """Reaches the box of the test as ``box3``."""
+    root = tmp_path / "boxes"
+    far = local_shell.box(root, "box3", f'#!/bin/sh\nexec {COMMAND} "$@"\n')
+    (far / "state").symlink_to(box.state)
+    return str(local_shell.shell(root))
+
+
+def test_the_daemon_is_asked_through_a_relay(
+    box: Any, program: Program, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYNC_RSH", shell)
+    far = Relayed("box3")
+    run = box.run(*program("trainer"), "endless", "--sleep", "0.05", name="gpt")
+    box.steps(3)
+    try:
+        assert [one["run"] for one in far.ask("overview")["runs"]] == [run]
+        assert far.ask("checkpoints", run=run)["run"] == run
+        box.command("stop")
+        with pytest.raises(DaemonUnreachable):
+            far.ask("overview")
+        box.command("start")
+
+        def again() -> bool:
+            try:
+                return bool(far.ask("overview")["runs"])
+            except DaemonUnreachable:
+                return False
+
+        box.until(again, "the answer of the new daemon")
+    finally:
+        far.close()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """A tmux of 100x30 of our own; call it with tmux's words."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    socket_path = str(tmp_path / "tmux")
+
+    def tmux(*words: str) -> str:
+        asked = ["tmux", "-S", socket_path, "-f", "/dev/null", *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+
+    yield tmux
+    tmux("kill-server")
+
+
+def test_the_screen_of_two_boxes(
+    box: Any, program: Program, shell: str, terminal: Callable[..., str], tmp_path: Path
+) -> None:
+    box.run(*program("trainer"), "nan", "--at", "40", "--sleep", "0.1", name="gpt")
+    box.steps(3)
+    words = f"RSYNC_RSH={shell} TERM=xterm-256color {shlex.quote(str(COMMAND))} tui box3 dead --state-dir {tmp_path / 'own'}"
+    terminal("new-session", "-d", "-x", "100", "-y", "30", words)
+
+    def shows(*wanted: str) -> bool:
+        screen = terminal("capture-pane", "-p")
+        return all(word in screen for word in wanted)
+
+    # One box, and one that does not exist: the first is not held up.
+    box.until(lambda: shows("[Boxes] 2, 1 without an answer", "gpt", "dead"), "both boxes")
+    box.until(lambda: shows("> box3", "failing"), "the worst run in the first row")
+    terminal("send-keys", "Enter")
+    box.until(lambda: shows("gpt", "[Runs] 1"), "the overview of the box")
+    box.until(lambda: shows("CRITICAL", "you would lose"), "the incident")
+    terminal("send-keys", "6")
+    box.until(lambda: shows("the log is on the box"), "the log")
+    # The connection is killed, and comes back by itself.
+    relays = _relays(shell)
+    assert relays
+    for pid in relays:
+        os.kill(pid, signal.SIGKILL)
+    box.until(lambda: bool(_relays(shell)) and _relays(shell) != relays, "another connection")
+    box.until(lambda: not shows("no answer"), "the answer again")
+    terminal("send-keys", "0")
+    box.until(lambda: shows("[Boxes] 2"), "the boxes")
+    terminal("send-keys", "q")
+    box.until(lambda: not terminal("list-sessions").strip(), "the screen is left")
+    box.until(lambda: not _relays(shell), "no connection is left")
+
+
+def _relays(shell: str) -> set[int]:
+    """Processes of ours that hand on messages of the box of this test."""
+    found = set()
+    state = f"MIDDLEWATCH_STATE_DIR={Path(shell).parent}/box3/state".encode()
+    for folder in Path("/proc").iterdir():
+        try:
+            if (
+                b"\0relay\0" in (folder / "cmdline").read_bytes()
+                and state in (folder / "environ").read_bytes()
+            ):
+                found.add(int(folder.name))
+        except (OSError, ValueError):
+            continue
+    return found
