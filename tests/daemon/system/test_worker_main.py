@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from middlewatch.daemon.system import worker_main
 
 LEASH = [sys.executable, "-I", "-S", str(Path(worker_main.__file__))]
@@ -18,11 +20,12 @@ def ran(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_the_leash_becomes_the_program_in_a_session_of_its_own() -> None:
+@pytest.mark.parametrize(("walls", "nicer"), [("", worker_main.NICE), ("notifier", 0)])
+def test_the_leash_becomes_the_program_in_a_session_of_its_own(walls: str, nicer: int) -> None:
     code = "import os; print(os.getpid() == os.getsid(0), os.nice(0), os.getppid())"
-    argv = [*LEASH, str(os.getpid()), "1024", "", "0", sys.executable, "-c", code]
+    argv = [*LEASH, str(os.getpid()), "1024", walls, "0", sys.executable, "-c", code]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    nice = min(19, os.nice(0) + worker_main.NICE)
+    nice = min(19, os.nice(0) + nicer)
     assert done.stdout.split() == ["True", str(nice), str(os.getpid())], done.stderr
 
 
