@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def test_what_the_url_says_about_quality_and_retaining_is_done(broker: Mosquitto
         assert answer["ok"], answer
     got = broker.read("phone", "#", 2)
     assert [one.qos for one in got] == [0, 2]
+    if version("apprise").startswith("1."):
+        return  # the first releases do not know `retain`
     # Who subscribes afterwards gets the newest that is to be retained.
     assert broker.read("", "#", 1) == [Message("box3", 2, True, f"{TITLE}\r\n{BODY}")]
 
