@@ -10,6 +10,7 @@ from typing import Any
 from ..config.phones import all_urls, own_urls, print_of, shown, tags_of, write_urls
 from ..config.schema import Config
 from ..config.secrets import mask_urls
+from ..report.channels import lacking
 from ..report.deliveries import words_of
 from ..report.messages import TEST
 from ..report.notifier import notifier
@@ -95,6 +96,11 @@ def check_url(url: str, which: str = "") -> None:
     hint = "the services and how they are written: https://github.com/caronc/apprise/wiki"
     service = url.partition("://")[0]
     if apprise.Apprise.instantiate(url) is None:
+        if wanted := lacking(url):
+            raise UsageError(
+                f"{which}{service[:20]}:// wants {wanted}, which is not installed",
+                f"install it beside middlewatch: {sys.executable} -m pip install '{wanted}'",
+            )
         raise UsageError(
             f"{which}{service[:20]}:// is of no service, or not written as that wants it", hint
         )

@@ -2,6 +2,7 @@
 
 - *Priority*: by the type of the message (``failure``: critical, ``warning``, ``success``: resolved, ``info``)
   as parameters of the Apprise URL. What the person wrote in the URL is left as it is.
+- *Delivery*: a message counts as delivered when the service has said that it has it.
 - *Markup*: Apprise is told that the text is plain, and escapes it for services that show HTML. Those that
   read Markdown in plain text as well get it escaped here.
 - *Length*: longer than a service takes, the text is cut before its last two lines (first step, incident);
@@ -50,6 +51,13 @@ PRIORITIES: Mapping[str, Mapping[str, tuple[str, str, str, str]]] = {
 """Service -> parameter of its URL -> value for each type; empty: not given. From the documentation of the
 services, and the parameters of Apprise."""
 
+ALWAYS: Mapping[str, Mapping[str, str]] = {
+    # Apprise's own is 0, "at most once": sent is delivered then, also to a broker that is still about to
+    # refuse the password. With 1 the broker has to say that it has it (MQTT 3.1.1, 4.3).
+    "mqtt": {"qos": "1"},
+}
+"""Service -> parameters of its URL for messages of every type."""
+
 MARKDOWN = frozenset(("discord", "guilded", "mmost", "revolt", "schan", "wxteams"))
 """Services that show plain text as Markdown (their documentation)."""
 HARD_BREAKS = frozenset(("schan", "wxteams"))
@@ -80,22 +88,37 @@ def service_of(url: str) -> str:
     """The service of an Apprise URL: its scheme, in the form without TLS."""
     scheme = url.partition("://")[0].lower()
     secure = {"ntfys": "ntfy", "gotifys": "gotify", "barks": "bark", "mailtos": "mailto"}
-    secure |= {"mmosts": "mmost", "psafers": "psafer", "smseagles": "smseagle"}
+    secure |= {"mmosts": "mmost", "psafers": "psafer", "smseagles": "smseagle", "mqtts": "mqtt"}
     return secure.get(scheme, scheme.removesuffix("s") if scheme == "lametrics" else scheme)
 
 
 def graded(url: str, kind: str) -> str:
-    """The URL with the priority of its service for a message of this type."""
+    """The URL with what its service is told about a message of this type."""
     base, _, query = url.partition("?")
     given = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     given |= {name.strip("+ ") for name in given}
     place = _GRADES.index(kind) if kind in _GRADES else len(_GRADES) - 1
+    service = service_of(url)
+    wanted = {name: values[place] for name, values in PRIORITIES.get(service, {}).items()}
     more = [
-        f"{quote(name, safe='+')}={quote(values[place])}"
-        for name, values in PRIORITIES.get(service_of(url), {}).items()
-        if values[place] and name.lower().strip("+") not in given
+        f"{quote(name, safe='+')}={quote(value)}"
+        for name, value in {**wanted, **ALWAYS.get(service, {})}.items()
+        if value and name.lower().strip("+") not in given
     ]
     return base + "?" + "&".join([*([query] if query else []), *more]) if more else url
+
+
+def lacking(url: str) -> str:
+    """The Python packages that the service of a URL wants and has not, which is why Apprise does not take it;
+    empty if that is not why."""
+    import apprise
+
+    scheme = url.partition("://")[0].lower()
+    known = apprise.Apprise().details(show_requirements=True, show_disabled=True)["schemas"]
+    for one in known:
+        if scheme in (*(one["protocols"] or ()), *(one["secure_protocols"] or ())):
+            return "" if one["enabled"] else ", ".join(one["requirements"]["packages_required"])
+    return ""
 
 
 def with_buttons(url: str, buttons: Sequence[Sequence[str]]) -> str:

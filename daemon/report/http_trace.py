@@ -27,6 +27,8 @@ class Trace:
     proxy: str = ""
     requests: int = 0
     status: int | None = None
+    said: str = ""
+    """Why it did not work, where we know it better than Apprise."""
     retry_after: str | None = None
 
 

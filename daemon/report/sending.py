@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..config.secrets import mask_urls
-from . import attachments, channels, http_trace, phrasing, pings, polls
+from . import attachments, channels, http_trace, mqtt_trace, phrasing, pings, polls
 
 _DONE = {"ping": pings.ping, "poll": polls.poll}
 """Jobs that are no pushes, by the key that only they have."""
@@ -49,7 +49,10 @@ def _push(job: dict[str, Any]) -> dict[str, Any]:
             )
             target = next((one for one in made if one is not None), None)
         if target is None:
-            return {"ok": False, "error": "not an Apprise URL"}
+            wanted = channels.lacking(job["url"])
+            error = f"it wants {wanted}, which is not installed" if wanted else "not an Apprise URL"
+            return {"ok": False, "error": error}
+        mqtt_trace.note(target)
         box = apprise.Apprise(asset=asset)
         box.add(target)
         title, body = _words(job, target)
@@ -103,5 +106,5 @@ class _Said(logging.Handler):
             self._said.append(record.getMessage())
 
     def last(self, url: str) -> str:
-        text = self._said[-1] if self._said else "refused or unreachable"
+        text = self._job.said or (self._said[-1] if self._said else "refused or unreachable")
         return mask_urls(text, [url])[:300]

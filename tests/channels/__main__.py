@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from email import message_from_bytes, policy
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,8 @@ from middlewatch.daemon.report.messages import compose
 from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import CheckpointSeen, Evidence, Severity
 
-from ..fakes.mailbox import Mailbox
+from ..fakes import mosquitto
+from ..fakes.mailbox import Mailbox, files_of, text_of
 from ..fakes.notifier import all_at_once, jobs_of
 from ..fakes.ntfy import Ntfy
 from ..fakes.receiver import Receiver
@@ -200,14 +200,22 @@ def direct(told: dict[str, Any]) -> Iterator[tuple[str, Shown]]:
     with Mailbox() as box:
         url = f"mailto://127.0.0.1:{box.port}?from=a@b.example&to=c@d.example&mode=insecure"
         send(url, **told)
-    mail = message_from_bytes(box.got[0], policy=policy.default)
-    part = mail.get_body(("plain", "html"))
-    text = "" if part is None else str(part.get_content())
-    if part is not None and part.get_content_type() == "text/html":
-        text = unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br\s*/?>", "\n", text)))
-    names = [str(one.get_filename()) for one in mail.iter_attachments()]
-    remarks = [f"X-Priority: `{mail['X-Priority']}`", f"files: {', '.join(names)}"]
-    yield "e-mail", (str(mail["Subject"]), text.replace("\xa0", " ").strip(), remarks)
+    (mail,) = box.got
+    remarks = [f"X-Priority: `{mail['X-Priority']}`", f"files: {', '.join(files_of(mail))}"]
+    yield "e-mail", (str(mail["Subject"]), text_of(mail), remarks)
+    yield "MQTT", _mqtt(told)
+
+
+def _mqtt(told: dict[str, Any]) -> Shown:
+    if why := mosquitto.missing():
+        raise SystemExit(f"scripts/show-channels: {why}")
+    with tempfile.TemporaryDirectory() as folder, mosquitto.Mosquitto(Path(folder) / "b") as broker:
+        broker.subscribe("phone", "#")
+        send(broker.url("box3", query="?rto=25"), **told)
+        (message,) = broker.read("phone", "#", 1)
+    title, _, body = message.text.replace("\r\n", "\n").partition("\n")
+    retained = "retained" if message.retained else "not retained"
+    return title, body, [f"topic: `{message.topic}`", f"QoS: `{message.qos}`, {retained}"]
 
 
 def written() -> str:

@@ -49,6 +49,12 @@ def test_the_url_of_the_person_wins() -> None:
     )
 
 
+def test_a_broker_has_to_confirm_whatever_the_kind() -> None:
+    for kind in ("failure", "warning", "success", "info"):
+        assert channels.graded("mqtts://u:p@h/t", kind) == "mqtts://u:p@h/t?qos=1"
+        assert channels.graded("mqtt://h/t?qos=0", kind) == "mqtt://h/t?qos=0"
+
+
 @given(
     st.text(max_size=400),
     st.text(max_size=1500),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
+import smtplib
 from collections.abc import Iterator
-from email import message_from_bytes, policy
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from PIL import Image
 
-from ...fakes.mailbox import Mailbox
+from middlewatch.daemon.report.picture import HEIGHT, WIDTH
+
+from ...fakes.mailbox import Mailbox, files_of, text_of
 from ...fakes.notifier import all_at_once, jobs_of
 from ...fakes.receiver import Receiver
 from ...fakes.services import PNG, Request, Services, telegram_text
@@ -231,29 +234,46 @@ def test_ntfy_gets_the_picture_in_one_push_if_its_url_is_not_too_long(
 
 
 def test_a_mail_has_the_words_the_files_and_its_importance(facts: str) -> None:
+    title, body = f"{TITLE} {CHINESE}", f"{BODY}\n{CHINESE}"
     with Mailbox() as box:
         url = f"mailto://127.0.0.1:{box.port}?from=a@b.example&to=c@d.example&mode=insecure"
-        body = f"{BODY}\n{CHINESE}"
-        (answer,) = all_at_once(jobs_of([url], title=TITLE, body=body, kind="failure", facts=facts))
+        (answer,) = all_at_once(jobs_of([url], title=title, body=body, kind="failure", facts=facts))
     assert answer["ok"], answer
-    mail = message_from_bytes(box.got[0], policy=policy.default)
-    assert (mail["Subject"], mail["X-Priority"], mail["Importance"]) == (TITLE, "1", "high")
-    shown = mail.get_body(("plain", "html"))
-    assert shown is not None
-    text = str(shown.get_content())
-    if shown.get_content_type() == "text/html":
-        text = unescape(re.sub(r"<[^>]+>", "", text))
-    for line in (*BODY.split("\n"), CHINESE):
-        assert line in text.replace("\xa0", " ")
-    sent = {part.get_filename(): part for part in mail.iter_attachments()}
-    files = {name: part.get_payload(decode=True) for name, part in sent.items()}
-    picture, evidence = files["middlewatch-3fa2c1-loss.png"], files["middlewatch-3fa2c1.txt"]
-    assert isinstance(picture, bytes)
-    assert picture.startswith(PNG)
-    assert isinstance(evidence, bytes)
+    (mail,), (to,) = box.got, box.sent_to
+    assert (mail["Subject"], mail["X-Priority"], mail["Importance"]) == (title, "1", "high")
+    assert to == ["c@d.example"]
+    assert [line for line in text_of(mail).splitlines() if line] == body.split("\n")
+    files = files_of(mail)
+    assert sorted(files) == ["middlewatch-3fa2c1-loss.png", "middlewatch-3fa2c1.txt"]
+    with Image.open(io.BytesIO(files["middlewatch-3fa2c1-loss.png"])) as picture:
+        picture.load()  # raises where a byte is wrong
+        assert (picture.format, picture.size) == ("PNG", (WIDTH, HEIGHT))
+    evidence = files["middlewatch-3fa2c1.txt"]
     # The mark says the encoding, which Apprise does not.
     assert evidence.startswith(b"\xef\xbb\xbfEvidence of incident 3fa2c1")
     assert CHINESE in evidence.decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("mail", "why"),
+    [
+        ("Subject: x\r\n\r\n日志\r\n", "8-bit data"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nx\r\n",
+            "CloseBoundaryNotFoundDefect",
+        ),
+        ("Content-Transfer-Encoding: base64\r\n\r\nA*A\r\n", "InvalidBase64CharactersDefect"),
+    ],
+    ids=("bytes", "no end", "base64"),
+)
+def test_the_mailbox_refuses_what_is_not_well_made(mail: str, why: str) -> None:
+    with (
+        Mailbox() as box,
+        smtplib.SMTP("127.0.0.1", box.port, timeout=60) as client,
+        pytest.raises(smtplib.SMTPDataError, match=why),
+    ):
+        client.sendmail("a@b.example", ["c@d.example"], mail.encode())
+    assert not box.got
 
 
 def test_what_the_person_wrote_in_the_url_is_left(receiver: Receiver) -> None:
