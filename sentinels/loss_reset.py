@@ -171,7 +171,7 @@ def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
     """A finding if the same command, which had failed or was killed, begins from nothing, although it has saved.
     Another command in the turns of a queue begins there by right."""
     restart = restarts[-1] if restarts else _new_attempt(view)
-    if restart is None or restart.step > NEAR_REPORTS * restart.every:
+    if restart is None:
         return []
     until = _failed_before(view, restart) if restarts else view.run.started_at
     if until is None or not (restarts or view.run.after_failure):
@@ -179,6 +179,12 @@ def _from_scratch(view: View, restarts: list[_Restart]) -> list[Finding]:
     good = [c for c in view.checkpoints if c.step and c.state == "ok" and c.saved_at < until]
     newest = max(good, key=lambda c: c.step or 0, default=None)
     if newest is None or newest.step is None:
+        return []
+    first = NEAR_REPORTS * restart.every
+    if not restarts:
+        # Its first lines may have been read for the attempt before. It can have loaded no later step.
+        first = max(first, min(c.step or 0 for c in good) - restart.every)
+    if restart.step > first:
         return []
     reached = view.step_times[-1][1]
     if newest.step <= restart.step + NEAR_REPORTS * restart.every or reached > newest.step:

@@ -216,22 +216,28 @@ def test_another_attempt_that_begins_at_an_older_save(story: Story) -> None:
     assert story.asks("loss_reset") == [], "who starts it anew may choose"
 
 
-def again(story: Story, **facts: Any) -> Story:
-    """A run that saved twice, and another attempt that begins at its beginning."""
+def again(story: Story, begins: float = 0, **facts: Any) -> Story:
+    """A run that saved twice, and another attempt whose first known step is the one after ``begins``."""
     story.saved(step=75).wait(10).saved(step=150).wait(10)
     story.run(attempt=2, started_at=story.at, **facts)
-    story.number = 0
+    story.number = begins
     return story.train(4, by=5.0)
 
 
-def test_another_attempt_of_a_wrapper_that_begins_from_nothing(story: Story) -> None:
-    (finding,) = again(story, after_failure=True).asks("loss_reset")
+@pytest.mark.parametrize("begins", [0, 40])
+def test_another_attempt_of_a_wrapper_that_begins_from_nothing(story: Story, begins: float) -> None:
+    """Its first lines may have been read for the attempt before."""
+    (finding,) = again(story, begins, after_failure=True).asks("loss_reset")
     assert (finding.trouble, finding.severity) == ("loss_reset", Severity.CRITICAL)
     assert "without a resume, though step 150 is saved and whole" in finding.summary
 
 
 def test_a_person_may_begin_from_nothing(story: Story) -> None:
     assert again(story).asks("loss_reset") == []
+
+
+def test_an_attempt_of_a_wrapper_that_goes_on_from_its_newest_save(story: Story) -> None:
+    assert again(story, 150, after_failure=True).asks("loss_reset") == []
 
 
 def leases(story: Story, *begins: float, saves: bool = True) -> Story:
