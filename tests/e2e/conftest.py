@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -67,3 +68,18 @@ def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 def program() -> Callable[[str], list[str]]:
     """Command line of one of our little training programs."""
     return lambda name: [sys.executable, str(PROGRAMS / f"{name}.py")]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """A tmux of our own; call it with tmux's words."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    socket_path = str(tmp_path / "tmux")
+
+    def tmux(*words: str) -> str:
+        asked = ["tmux", "-S", socket_path, "-f", "/dev/null", *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+
+    yield tmux
+    tmux("kill-server")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,21 +54,6 @@ def test_the_daemon_is_asked_through_a_relay(
         box.until(again, "the answer of the new daemon")
     finally:
         far.close()
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """A tmux of 100x30 of our own; call it with tmux's words."""
-    if not shutil.which("tmux"):
-        pytest.skip("tmux is not installed")
-    socket_path = str(tmp_path / "tmux")
-
-    def tmux(*words: str) -> str:
-        asked = ["tmux", "-S", socket_path, "-f", "/dev/null", *words]
-        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-
-    yield tmux
-    tmux("kill-server")
 
 
 def test_the_screen_of_two_boxes(

@@ -54,26 +54,6 @@ def ssh(tmp_path: Path) -> Iterator[list[str]]:
     server.wait()
 
 
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """A tmux of 80x24 of our own; call it with tmux's words."""
-    if not shutil.which("tmux"):
-        pytest.skip("tmux is not installed")
-    socket_path = str(tmp_path / "tmux")
-
-    def tmux(*words: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-S", socket_path, "-f", "/dev/null", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    yield tmux
-    tmux("kill-server")
-
-
 @pytest.mark.system
 def test_the_screen_over_ssh(
     box: Any, program: Program, ssh: list[str], terminal: Callable[..., str]
