@@ -301,7 +301,8 @@ def _dead_thread(view: View, since: float) -> Finding | None:
 
 
 def _raised(event: LogEvent, since: float) -> bool:
-    return event.at >= since and "exception" in event.details
+    mine = event.trouble not in ELSEWHERE
+    return mine and event.at >= since and "exception" in event.details
 
 
 def _killed(ended: ProcessEnded) -> Finding:

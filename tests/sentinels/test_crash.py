@@ -453,6 +453,12 @@ def test_a_thread_that_dies_and_what_it_counted(story: Story, grows: bool) -> No
     assert all("episodes stands still" in f.summary for f in found)
 
 
+def test_a_thread_that_says_what_another_rule_tells(story: Story) -> None:
+    collects(story, 10, grows=True)
+    story.says("loss_nan", "loss is nan", role="confirmation", fatal=False, exception="ValueError")
+    assert collects(story, 10, grows=False).asks("crash") == []
+
+
 @pytest.mark.parametrize(
     ("text", "requeued"),
     [("[queue] job 7 PREEMPTED, requeued", True), ("job 7 was preempted", False)],

@@ -6,7 +6,7 @@ from random import Random
 from statistics import median
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from middlewatch.sentinels.kit import Severity
@@ -137,6 +137,7 @@ def test_a_rotation_that_is_known_or_seen_is_never_told(
 def test_saves_that_pile_up_are_told_before_the_volume_is_full(
     size: float, saves: float, every: int, other: float, logs: float
 ) -> None:
+    assume(saves % 1 > 1e-6 or logs > 1e-6)  # else the last one fits to the byte
     volume = Volume(other + size * saves, size, every, logs=logs * size / every, used=other)
     volume.live(every * 20)
     assert volume.full_at is not None
