@@ -152,12 +152,14 @@ class RecurringLines:
             self._signs = self._signs._replace(fresh=self._signs.fresh + 1, fresh_at=now)
             return
         lines = [line for line in re.split(rb"[\r\n]+", data) if line and not line.isspace()]
-        if reports and len(lines) <= reports:
+        only_reports = 0 < reports >= len(lines)
+        if lines:
+            later = 0.0 if only_reports else goes_on_at(lines[-1][:WIDE], now)
+            self._signs = self._signs._replace(goes_on_at=later)
+        if only_reports:
             return
         for line in lines:
             self._line(line, now)
-        if lines:
-            self._signs = self._signs._replace(goes_on_at=goes_on_at(lines[-1][:WIDE], now))
 
     def _line(self, line: bytes, now: float) -> None:
         traced = self._traced(line)
