@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from middlewatch.daemon.parsers.recurring import LiveReader
+from middlewatch.daemon.parsers.recurring import LiveReader, RecurringLines
 
 
 class Log:
@@ -200,3 +200,11 @@ def test_complaints_with_gaps_are_none(gap: int) -> None:
     for batch in range(0, 40 * gap, gap):
         log.prints(f"skipping batch {batch}: truncated image")
     assert log.reader.signs.row == 0
+
+
+def test_a_report_takes_back_the_time_at_which_the_run_goes_on() -> None:
+    lines = RecurringLines()
+    lines.add(b"20:00:00 paused, goes on at 20:10:00\n", 0, 100.0)
+    assert lines.signs.goes_on_at == 700.0
+    lines.add(b"20:00:05 step 3 eta 20:30:00\n", 1, 105.0)
+    assert lines.signs.goes_on_at == 0.0
