@@ -44,7 +44,7 @@ class BoundedFile:
         self._fd = places.open_file(path)
         try:
             found = os.fstat(self._fd)
-            self.size = found.st_size
+            self.size = self._end = found.st_size
             page_cache.no_reading_ahead(self._fd)
         except OSError:
             os.close(self._fd)
@@ -80,6 +80,7 @@ class BoundedFile:
     def _read(self, start: int, count: int) -> bytes:
         """Bytes from offset ``start`` of the file on disk, fewer where it ends."""
         parts = []
+        count = min(count, self._end - start)  # no call of the kernel to be told of the end
         while count > 0:
             part = self._short(start, count) if count <= _SHORT else b""
             part = part or os.pread(self._fd, count, start)
@@ -118,6 +119,7 @@ class BoundedFile:
             raise FileTooShort(f"bytes {offset} to {offset + count} of a file of {self.size}")
         part = BoundedFile.__new__(BoundedFile)
         part._fd, part.begin, part.size = self._fd, self.begin + offset, count  # noqa: SLF001
+        part._end = self._end  # noqa: SLF001
         return part
 
     def zero_tail(self) -> int:

@@ -6,6 +6,7 @@ finds out from its first bytes (:mod:`.recognise`).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple
@@ -141,6 +142,7 @@ class Shard(NamedTuple):
     end: str
 
 
+@functools.lru_cache(maxsize=1024)
 def is_leftover(name: str) -> bool:
     """Whether a name is temporary: the writer renames such a file when it is whole."""
     return _LEFTOVER.search(name) is not None
@@ -151,6 +153,7 @@ def is_leftover_checkpoint(name: str) -> bool:
     return is_leftover(name) and (name.startswith("tmp") or bool(_SPEAKS_OF_STATE.search(name)))
 
 
+@functools.lru_cache(maxsize=1024)
 def shard(name: str) -> Shard | None:
     """The parts of the name of a numbered shard; ``None`` for any other name."""
     found = _SHARD.match(name)

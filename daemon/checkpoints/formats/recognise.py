@@ -50,16 +50,13 @@ class Part:
     name: str
     path: str
     stat: os.stat_result
+    base: str
+    """The name without its folders."""
 
     @property
     def bytes(self) -> int:
         """Its size."""
         return self.stat.st_size
-
-    @property
-    def base(self) -> str:
-        """The name without its folders."""
-        return self.name.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +186,7 @@ def parts(
 
 def _part(name: str, entry: os.DirEntry[str], *, follow: bool) -> Part | None:
     try:
-        return Part(name, entry.path, entry.stat(follow_symlinks=follow))
+        return Part(name, entry.path, entry.stat(follow_symlinks=follow), entry.name)
     except OSError:
         return None  # a dangling link, or deleted
 
@@ -293,7 +290,7 @@ def family(path: str, leads_far: Callable[[str], bool] | None = None) -> Iterato
         member = f"{folder.rstrip('/')}/{base}"
         try:
             near = leads_far is None or not (os.path.islink(member) and leads_far(member))
-            yield Part(base, member, os.stat(member, follow_symlinks=near))
+            yield Part(base, member, os.stat(member, follow_symlinks=near), base)
         except OSError:
             continue  # deleted meanwhile
 

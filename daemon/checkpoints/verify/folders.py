@@ -164,8 +164,10 @@ def _leftovers(files: Sequence[Part]) -> FolderVerdict:
     """A temporary file counts only where the file that it was to be renamed to is missing."""
     there = {p.name for p in files}
     for part in files:
+        if not names.is_leftover(part.base):
+            continue
         stem = re.sub(r"\.(?:tmp|temp|partial|part|incomplete)\b.*$", "", part.name)
-        if names.is_leftover(part.base) and stem != part.name and stem not in there:
+        if stem not in {part.name, *there}:
             return FolderVerdict("incomplete", f"{part.name} was never renamed: half-written")
     return FolderVerdict("ok")
 

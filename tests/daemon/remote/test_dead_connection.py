@@ -56,5 +56,9 @@ def test_nothing_is_tried_again_where_nobody_lets_us_in(
         monkeypatch.setenv(name, value)
     with pytest.raises(BoxUnreachable, match="Permission denied"):
         Box(NAME).run("true")
-    log = (far.box.root / "sshd.log").read_text()
-    assert log.count("Connection closed by authenticating user") == 1
+    refused, log = "Connection closed by authenticating user", far.box.root / "sshd.log"
+    deadline = time.monotonic() + PATIENCE_S
+    while refused not in log.read_text():  # sshd writes it after ssh has gone
+        assert time.monotonic() < deadline, "sshd saw nobody"
+        time.sleep(0.05)
+    assert log.read_text().count(refused) == 1
