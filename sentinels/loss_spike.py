@@ -6,6 +6,8 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     slow rise of a tenth of the progress is found by the sum of small deviations, and told when the
     evaluation loss rises too, or when it lasts thirty reports. A jump lower than an earlier
     one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
+    In the first eight reports, before the noise is known, a loss of ten times and a gradient norm of
+    ten thousand times all before are a jump together, in one report.
     If the learning rate climbs, report after report, above all that the run had before, and the loss
     has stopped falling, that is a note; at eight times the highest rate before it is critical.
     Two kinds of jump are notes unless half of the progress stays lost: one after the learning-rate

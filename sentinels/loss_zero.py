@@ -1,6 +1,7 @@
 """The training loss is exactly zero, too low to be true, or missing from the log.
 
-Decides: A loss of 0.0 in several reports in a row is a warning; if it had fallen close to zero
+Decides: A loss of 0.0 in several reports in a row is a warning, and so are two of the first reports if the
+    gradient norm has vanished with it; if it had fallen close to zero
     before, it may be rounded, and with an accuracy of 100 % nothing is left to lose: a note. A loss
     that falls to almost nothing in its first reports is a note, because it may be a label leak or
     easy data. A later sudden fall is a warning, if the loss had been at a stable level before; when
@@ -21,7 +22,8 @@ from math import isfinite
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.loss.losses import Losses
 from .kit.loss.missing_loss import Missing
-from .kit.loss.series import Leak, Zeros
+from .kit.loss.series import Leak
+from .kit.loss.zeros import Zeros
 from .kit.numbers import number
 from .kit.recovery import OpenIncident, values_since
 from .kit.troubles import Troubles, said_in_old_log
@@ -50,7 +52,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     shown = set()
     for zeros in losses.zeros:
-        if zeros.count >= limits.in_a_row and not (view.live and zeros.over):
+        if (zeros.agreed or zeros.count >= limits.in_a_row) and not (view.live and zeros.over):
             key = f"zero:{zeros.metric}"
             if key not in shown:
                 shown.add(key)

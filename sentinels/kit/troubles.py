@@ -26,6 +26,8 @@ CHAIN_LINES = 400
 """Lines within which exceptions that were raised one while another was handled are printed (our choice)."""
 UNBUFFERED = frozenset({"ruby-uncaught", "fortran-runtime", "php-uncaught", "ocaml-uncaught"})
 """Signatures of the last words of runtimes that write what they still hold of the output after them."""
+ARGUMENTS = "arguments"
+"""Signature of the last words of a parser of arguments, which ends its program with them."""
 KEPT = 4
 """Separate troubles kept of one class; a further one replaces the last of them."""
 
@@ -189,8 +191,14 @@ def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
     """The trouble of this class to which the event belongs; ``None``: it is a new one."""
     failed = next((t for t in reversed(group) if t.fatal), None)
     if failed is not None and not failed.went_on:
-        return failed
+        return None if _of_another_start(failed.newest, event) else failed
     return None if event.fatal else next((t for t in group if not t.fatal), None)
+
+
+def _of_another_start(before: LogEvent, event: LogEvent) -> bool:
+    """Whether a program complains of its arguments with other words: that ends it, so this is the next one."""
+    mine = event.trouble == "launch_error" and event.signature == before.signature == ARGUMENTS
+    return mine and event.rank == before.rank and event.text != before.text
 
 
 def _finding(one: Trouble, key: str) -> Finding:

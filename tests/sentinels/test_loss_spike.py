@@ -98,6 +98,33 @@ def test_an_explosion_before_the_noise_is_known(story: Story) -> None:
     assert (finding.line, finding.decided_line) == (2, 5)
 
 
+def test_an_explosion_that_grows_needs_no_third_report(story: Story) -> None:
+    story.step(train_loss=0.6).step(train_loss=1.0)
+    assert story.step(train_loss=2e5).asks("loss_spike") == []
+    finding = only(story.step(train_loss=2e10))
+    assert (finding.trouble, finding.line, finding.decided_line) == ("loss_diverged", 3, 4)
+
+
+def test_one_that_does_not_grow_waits_for_more(story: Story) -> None:
+    story.step(train_loss=0.6).step(train_loss=1.0)
+    assert story.step(train_loss=2e5).step(train_loss=3e5).asks("loss_spike") == []
+
+
+def test_loss_and_gradient_jump_together_in_the_second_report(story: Story) -> None:
+    story.step(train_loss=1.5, grad_norm=3.5)
+    told = story.step(train_loss=63.0, grad_norm=3e7).asks("loss_spike")
+    assert [f.trouble for f in told] == ["loss_spike", "grad_spike"]
+    assert {(f.line, f.severity) for f in told} == {(2, Severity.INFO)}
+
+
+@pytest.mark.parametrize(("loss", "norm"), [(63.0, 30.0), (1.4, 3e7)])
+def test_one_of_them_alone_may_be_the_noise_of_the_beginning(
+    story: Story, loss: float, norm: float
+) -> None:
+    story.step(train_loss=1.5, grad_norm=3.5).step(train_loss=loss, grad_norm=norm)
+    assert story.asks("loss_spike") == []
+
+
 def test_a_first_report_that_means_nothing(story: Story) -> None:
     story.step(train_loss=1e-3)
     assert up(story, 2.5, 40).asks("loss_spike") == []

@@ -145,3 +145,19 @@ def test_a_loss_that_fell_faster_than_its_level(story: Story) -> None:
     for value in (90.3, 0.015, 0.0, 0.0, 0.0):
         story.step(train_loss=value)
     assert [f.severity for f in story.asks("loss_zero")] == [Severity.INFO]
+
+
+def test_a_loss_that_vanishes_with_its_gradient_is_told_at_once(story: Story) -> None:
+    story.step(train_loss=12.2, grad_norm=231.0)
+    assert story.step(train_loss=2e-6, grad_norm=2e-4).asks("loss_zero") == []
+    (finding,) = story.step(train_loss=0.0, grad_norm=8e-8).asks("loss_zero")
+    assert (finding.line, finding.decided_line) == (2, 3)
+    assert finding.severity is Severity.WARNING
+    assert story.step(train_loss=11.0, grad_norm=200.0).asks("loss_zero") == []
+
+
+@pytest.mark.parametrize(("loss", "norm"), [(2e-6, 50.0), (6.0, 2e-4)])
+def test_one_of_them_alone_is_no_proof(story: Story, loss: float, norm: float) -> None:
+    story.step(train_loss=12.2, grad_norm=231.0)
+    story.step(train_loss=loss, grad_norm=norm).step(train_loss=loss, grad_norm=norm)
+    assert story.asks("loss_zero") == []

@@ -31,6 +31,10 @@ __all__ = ["COUNTS", "MEASURES", "LineReport", "examine"]
 
 MAX_TEXT = 16 * 1024
 """Limit on the characters read: records of many fields reach 5 kB, longer lines are data."""
+HISTORY = 400
+"""Characters from which a line may hold the records of several evaluations."""
+SEVERAL = 3
+"""So often a key must be in it: two may be those of training and evaluation."""
 _CLUE = re.compile(r"\d|\b(?:nan|inf)", re.IGNORECASE)
 _PROSE = re.compile(r"[^\W\d]{2,}")
 _REMAINING = re.compile(
@@ -40,7 +44,11 @@ _CLOSING = re.compile(
     r"(?i:\b(?:summary|results?|completed?|finished|done|took)\b)|总结|结果|训练|完成|耗时"
 )
 _HEAD_WORDS = 3
-_INDENTED = re.compile(r"^(?:\s{2,}|\t)\S|^ ?[\"'][^\"']{1,80}[\"']: ?[^{\[]{1,60}$|^ \| > ")
+_INDENTED = re.compile(
+    r"^(?:\s{2,}|\t)\S|^ ?[\"'][^\"']{1,80}[\"']: ?[^{\[]{1,60}$|^ \| > "
+    r"|^(?:[-=]{0,3}>{1,3}|[*•·»+]) ?[^\W\d]"  # an arrow or a bullet
+)
+_KEY = re.compile(r"[\"'][^\"'{}]{2,80}[\"']: ?[-\d]")
 _MEMBER = re.compile(r"^\s*[\"'][^\"']{1,80}[\"']\s?: ?[^,{}\[\]]{1,60},?\s*$")
 _DECIMAL_COMMA = re.compile(
     r"(?i:loss\w*|pérdida|perda|perte|verlust|потери|lr|rate|norm|acc\w*|损失|准确率|学习率)[\"']?\s?[:=：\s]\s?[\"']?-?\d+,\d+(?![\d,.])"
@@ -104,6 +112,14 @@ class _Draft:
 
 def examine(text: str, header: tables.Header | None = None) -> LineReport | None:
     """The report in a line, or ``None``. ``text``: the line with its rank prefix."""
+    last = _newest_record(text)
+    if last:
+        report = examine(text[last:], header)
+        if report is not None:
+            report.plan = None
+            for one in report.fields:
+                one.start, one.end = one.start + last, one.end + last
+        return report
     text = text[:MAX_TEXT]
     if not _CLUE.search(text):
         return None
@@ -131,6 +147,16 @@ def examine(text: str, header: tables.Header | None = None) -> LineReport | None
                 one.comma = True
         report.plan = plan_for(whole, report.fields)
     return report
+
+
+def _newest_record(text: str) -> int:
+    """Where the last of several records on one line begins, such as a list of all evaluations at the end; else 0."""
+    key = _KEY.search(text, 0, HISTORY) if len(text) > HISTORY else None
+    if key is None:
+        return 0
+    named = key[0][: key[0].index(":") + 1]
+    begin = text.rfind("{", 0, text.rfind(named))
+    return max(begin, 0) if text.count(named) >= SEVERAL else 0
 
 
 def _setting(text: str) -> LineReport | None:

@@ -55,14 +55,18 @@ class Gradients:
         usual, norms.newest = norms.usual, norm
         full = len(usual.ordered) == LEVEL
         if full and norm > 2 * norms.largest and norm > LARGE * usual.median > 0.0:
-            if len(self.large) < KEPT:
-                self.large.append(Gradient(seen.file, LoggedValue.of(seen, norm), usual.median))
-            self.reports = 0
+            self.keep(seen.file, LoggedValue.of(seen, norm), usual.median)
         else:
             usual.add(norm)
             self.reports += 1
         if norm > norms.largest:
             norms.largest = norm
+
+    def keep(self, file: str, mark: LoggedValue, usual: float) -> None:
+        """Keep an extreme norm. ``usual``: the size of those before."""
+        if len(self.large) < KEPT:
+            self.large.append(Gradient(file, mark, usual))
+        self.reports = 0
 
     def beside(self, file: str) -> tuple[float, float] | None:
         """(newest, usual) norm of a file; ``None`` when it reports none."""

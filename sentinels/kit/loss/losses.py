@@ -10,21 +10,18 @@ from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
 from ..numbers import median
 from ..observations import LogEvent, Observation, Phase, Step
+from .exploding import explodes, goes_on, is_confirmed
 from .finite import FORGOTTEN, is_component
 from .gradients import Gradient, Gradients
 from .jumps import KEPT, Jumps
 from .missing_loss import Missing, ReportForms
 from .reopened import follow_open
-from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset, Zeros, manner
+from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset, manner
 from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
+from .witnesses import YOUNG, Witnesses
+from .zeros import AGREED, Zeros
 
-EXPLODED = 1e3
-"""A loss that is this many times the largest before explodes, even while its noise is unknown."""
-EXPLODED_AT_ONCE = 1e5
-"""The same when fewer than three values came before."""
-EXPLODED_FOR = 3
-"""Further reports that have to confirm it, all of them above a tenth of the limit."""
 SERIES = 8
 """Series (files, or components of a loss) that are followed at most."""
 NOTHING = 1e-3
@@ -72,6 +69,7 @@ class Losses(Accumulator):
         default_factory=dict
     )
     _ranks: Annotated[dict[str, _Rank], Keyed("file")] = field(default_factory=dict)
+    _witnesses: dict[str, Witnesses] = field(default_factory=dict)
 
     @property
     def quiet(self) -> bool:
@@ -146,6 +144,8 @@ class Losses(Accumulator):
             norm = values.get("grad_norm")
             if norm is not None and norm - norm == 0.0:
                 self._gradients.add(seen, norm)
+            if series.count <= YOUNG:
+                self._ask(seen, series, value)
         told = values.get("eval_loss")
         if told is not None and told - told == 0.0:
             self._jumps.evaluated(series, told)
@@ -168,6 +168,8 @@ class Losses(Accumulator):
         if norm is not None and norm - norm == 0.0 and self._followed(file, seen.rank):
             self._gradients.add(seen, norm)  # a record may have several lines
         series = self._series.get((file, "train_loss"))
+        if norm is not None and (series is None or series.count <= YOUNG):
+            self._ask(seen, series, None)
         if series is None:
             self._wordings.early(seen)
             self._components(seen)
@@ -178,6 +180,23 @@ class Losses(Accumulator):
                 self._jumps.evaluated(series, told)
         elif values and self._wordings.knows(file) and self._ranks[file].rank == seen.rank:
             self._wordings.without(seen)
+
+    def _ask(self, seen: Step, series: LossSeries | None, loss: float | None) -> None:
+        """Take in one of the first reports, whose loss and gradient norm may prove something together."""
+        said = self._witnesses.setdefault(seen.file, Witnesses()).take(
+            seen, loss, seen.values.get("grad_norm")
+        )
+        if said is None or series is None or series.rough:
+            return
+        if said.what == "fell":
+            series.zeros = series.zeros or series.zeros_from(said.loss)
+            series.zeros.agreed = True
+            return
+        norms = (said.norm.value, said.usual)
+        self._jumps.open_jump(
+            seen.file, series, said.loss, said.before, said.before, gross=True, norms=norms
+        )
+        self._gradients.keep(seen.file, said.norm, said.usual)
 
     def _followed(self, file: str, rank: int | None) -> bool:
         """True for the rank whose loss is followed: the first, until it stops reporting."""
@@ -231,7 +250,7 @@ class Losses(Accumulator):
             return True
         nothing = -series.nothing <= value <= series.nothing
         if nothing or series.zeros is not None:
-            self._zero(seen.file, series, mark, nothing=nothing)
+            self._zero(series, mark, nothing=nothing)
             if nothing and series.zeros is not None and _all_right(seen):
                 series.zeros.all_right = True
         if not nothing:  # else a mask or a bug: do not learn that level
@@ -246,9 +265,7 @@ class Losses(Accumulator):
         alarm = series.guard.push(value, mark.step)
         size = abs(value)
         beyond = size > GROSS * series.largest
-        if series.exploded or (
-            size > EXPLODED * series.largest > 0.0 and (series.count > 2 or _at_once(series, size))
-        ):
+        if series.exploded or explodes(size, series.largest, series.count):
             self._explode(file, series, mark)
         else:
             series.count += 1
@@ -322,11 +339,11 @@ class Losses(Accumulator):
         """Count values that are orders of magnitude above all before; enough of them are a
         lasting jump."""
         seen = series.exploded
-        if abs(mark.value) <= EXPLODED / 10 * series.largest:
+        if not goes_on(mark, series.largest):
             seen.clear()
             return
         seen.append(mark)
-        if len(seen) <= EXPLODED_FOR:
+        if not is_confirmed(seen):
             return
         base = min(series.guard.level or series.largest, series.largest)
         self._jumps.open_jump(file, series, seen[0], base, series.largest, gross=True)
@@ -335,28 +352,16 @@ class Losses(Accumulator):
         series.exploded = []
         series.largest = abs(mark.value)
 
-    def _zero(self, file: str, series: LossSeries, mark: LoggedValue, *, nothing: bool) -> None:
+    def _zero(self, series: LossSeries, mark: LoggedValue, *, nothing: bool) -> None:
         zeros = series.zeros
-        if not nothing:
-            if zeros is not None:
-                zeros.over, series.zeros = True, None
-        elif zeros is None:
-            level, start = series.guard.level, series.guard.start
-            last = series.newest[-2].value if len(series.newest) > 1 else None
-            if last is not None and last - last == 0.0:  # the level lags behind a fall
-                level = last if level is None else min(level, last)
-            series.zeros = Zeros(
-                series.metric,
-                file,
-                mark,
-                mark,
-                1,
-                level,
-                series.largest if start is None else start,
-            )
+        if zeros is None:
+            if nothing:
+                series.zeros = series.zeros_from(mark)
+        elif not nothing:
+            zeros.over, series.zeros = True, None
         else:
             zeros.count += 1
-            if zeros.count == OF_LAST:
+            if zeros.count == (AGREED if zeros.agreed else OF_LAST):
                 zeros.decided = mark
                 if len(self.zeros) < KEPT:
                     self.zeros.append(zeros)
@@ -387,10 +392,6 @@ class Losses(Accumulator):
     def restored(self) -> None:
         """Go on with the open jumps and resets."""
         follow_open(self._jumps, self._series)
-
-
-def _at_once(series: LossSeries, size: float) -> bool:
-    return size > EXPLODED_AT_ONCE * series.largest
 
 
 def _all_right(seen: Step) -> bool:

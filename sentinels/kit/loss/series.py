@@ -17,6 +17,7 @@ from .slow_rise import SlowRiseDetector
 from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
 from .undone import Undone
+from .zeros import Zeros
 
 LAGS = 3
 """Consecutive reports of earlier steps that may be of another process that writes to the same log;
@@ -186,25 +187,6 @@ class Reset:
 
 
 @dataclass(slots=True)
-class Zeros:
-    """Consecutive reports of a loss of (next to) zero."""
-
-    metric: str
-    file: str
-    first: LoggedValue
-    decided: LoggedValue
-    """The third of these reports."""
-    count: int
-    before: float | None
-    """Level before the first of them; ``None`` when the run began with them."""
-    began: float | None
-    """Level of the first reports of the run."""
-    over: bool = False
-    all_right: bool = False
-    """A report with it has an accuracy of 100 %."""
-
-
-@dataclass(slots=True)
 class Leak:
     """A loss that fell to next to nothing, soon after the start or suddenly: a label may leak."""
 
@@ -359,6 +341,15 @@ class LossSeries:
         if seen.number is None and epoch % 1.0 == 0.0:
             return self.counters.take(epoch, first=first)
         return "anew" if first else "ours"
+
+    def zeros_from(self, mark: LoggedValue) -> Zeros:
+        """A loss of zero at ``mark``, with the level before it."""
+        level, start = self.guard.level, self.guard.start
+        last = self.newest[-2].value if len(self.newest) > 1 else None
+        if last is not None and last - last == 0.0:  # the level lags behind a fall
+            level = last if level is None else min(level, last)
+        began = self.largest if start is None else start
+        return Zeros(self.metric, self.file, mark, mark, 1, level, began)
 
     def begins_anew(self) -> None:
         """What follows is of another start: its level is not that of before."""

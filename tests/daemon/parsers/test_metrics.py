@@ -370,3 +370,21 @@ def test_a_key_before_its_value_wins_over_a_unit_after_it(
         (step,) = steps(line)
         assert step.number == 150
         assert repr(step.loss) == repr(float(loss))
+
+
+def test_of_a_list_of_records_the_last_one_is_the_report() -> None:
+    records = ", ".join(
+        f"({n}, {{'train/loss': {1 / n}, 'validation/loss': {2 / n}, 'rest': '{'x' * 200}', 'global_step': {n}}})"
+        for n in (1, 100, 200)
+    )
+    (step,) = steps(f"12:00:01 run.py:7] Metrics: {{'results': [{records}], 'global_step': 207}}")
+    assert numbers(step) == {"train_loss": 0.005, "eval_loss": 0.01, "step": 200}
+
+
+def test_a_line_with_an_arrow_belongs_to_the_report_above_it() -> None:
+    read = steps("epoch:0 || iter:10 || Loss:19.4519\n->>lr:0.0005")
+    assert [numbers(step) for step in read][1] == {"lr": 0.0005, "step": 10, "epoch": 0}
+
+
+def test_one_without_a_report_above_it_is_a_setting() -> None:
+    assert steps("->>lr:0.0005") == []

@@ -222,3 +222,10 @@ def test_a_learning_rate_that_ran_out() -> None:
         f"step {n} | train_loss 2.0 | lr {1e-2 * 0.1 ** (n // 50):.4e}\n" for n in range(300)
     )
     assert ending(stepwise) == ("cut", None)
+
+
+def test_arguments_refused_with_other_words_are_another_start() -> None:
+    first = "train.py: error: argument --lora: invalid choice: 'x'\n"
+    second = "train.py: error: argument --fp16: Truthy value expected: got s\n"
+    said = read(first, "usage: train.py [-h]\n" * 40, second, second)
+    assert [r["line"] for r in said if r["type"] == "finding"] == [1, 42]
