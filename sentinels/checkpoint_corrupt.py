@@ -26,6 +26,7 @@ from .kit.progress import completed
 from .kit.recovery import OpenIncident, gone_or_good, went_on
 from .kit.saves.damage import Damage, is_nonfinite
 from .kit.saves.siblings import is_newest, last_good
+from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, said_in_old_log
 
 WORDS = {"ckpt_corrupt": "is corrupt", "ckpt_incomplete": "is not whole"}
@@ -56,8 +57,8 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if a line says that a checkpoint cannot be read, and no step follows it."""
     said = (e for e in reversed(view.events) if e.trouble == "ckpt_corrupt")
     event = next((e for e in said if e.severity != "info"), None)
-    if event is None or view.went_on_after(event):
-        return
+    if event is None or view.went_on_after(event) or trials_of(view):
+        return  # a search ends the trial that could not read something, and begins the next one
     ending, failed = view.ending, False
     if ending is not None:
         if ending.exit_code == 0 and (completed(view) or tolerated(view, event)):

@@ -51,6 +51,7 @@ from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, moves_again
+from .kit.trials import all_trials_fail
 from .kit.troubles import Troubles, describe_event, last_exception
 
 CLASSES = ("hang",)
@@ -125,7 +126,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if troubles is not None:
             yield from troubles.findings_of_log(of=CLASSES)
         return
-    if view.ending is not None or view.paused:
+    if view.ending is not None or view.paused or all_trials_fail(view):
         return
     again = rounds(view)
     if again is not None:

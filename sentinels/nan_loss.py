@@ -5,8 +5,8 @@ Decides: The newest reports of a metric are all NaN or infinite, or a line of th
     several losses alone (a mask loss without objects) is a warning, all of them are critical. In
     reports that name no loss, the half of the values becomes non-finite for three reports. A
     trial of a search may diverge: it is told when none of the last three trials has a finite loss,
-    or when one goes on with it for a hundred reports. The
-    exit status of such a run is usually 0, so the rule does not wait for it.
+    or when one goes on with it for a hundred reports; eight trials in a row that ended with an error are
+    critical. The exit status of such a run is usually 0, so the rule does not wait for it.
 Classes: loss_nan loss_inf val_loss_nan grad_nonfinite
 Sources: Two values in a row, because a loss scaler skips single steps; two is the smallest number
     that ignores a single one. An evaluation uses no loss scaler, so there one value is enough.
@@ -63,6 +63,8 @@ OFTEN = 2
 SCALER_STEPS = 20
 """Reports in a row with such a gradient from the first on: a loss scaler begins at 2^16 (PyTorch) and
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
+FAILED = 8
+"""Trials in a row that ended with an error, from which the search only costs money (our choice)."""
 UNPROVEN_S, REPORTS = 30.0, 3.0
 """Seconds, and usual distances of reports, without a report after a line that says NaN, from which the
 line alone is told: whoever skips a batch goes on with the next one (our choice)."""
@@ -113,7 +115,7 @@ def _trials(view: View) -> Iterator[Finding]:
         yield Finding(
             trouble="recurring_error" if trials.failing else _trouble(metric, value),
             key="trials",
-            severity=Severity.WARNING,
+            severity=Severity.CRITICAL if trials.failing and bad >= FAILED else Severity.WARNING,
             summary=f"{what}: {says}",
             evidence=(Evidence("log", line.text, line.at),),
             remedy="read the log of one of these trials: what they share is at fault, not a setting",
@@ -173,7 +175,7 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
         if not view.ended and view.ending is None:
             return
         severity = Severity.WARNING  # it was the last report: no further one can be finite
-    yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak.first.value)}")
+    yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak, in_a_row)}")
 
 
 def _as_before(values: Finiteness, streak: Streak, view: View) -> bool:
@@ -199,7 +201,7 @@ def _came_back(streak: Streak | None, in_a_row: int) -> Iterator[Finding]:
         return  # a loss scaler skips single steps: of those only a lost loss is worth a note
     severity = Severity.INFO if streak.count == 1 else Severity.WARNING
     reports = "one report" if streak.count == 1 else f"{streak.count} reports"
-    was = f"{_name(streak)} was {_spell(streak.first.value)} in {reports}"
+    was = f"{_name(streak)} was {_spell(streak, in_a_row)} in {reports}"
     yield _finding(streak, in_a_row, severity, was)
 
 
@@ -212,7 +214,7 @@ def _finding(streak: Streak, in_a_row: int, severity: Severity, says: str) -> Fi
             where += f", until step {number(streak.over.step)}"
     component = None if streak.metric in CALLED else streak.metric
     return Finding(
-        trouble=_trouble(streak.metric, first.value),
+        trouble=_trouble(streak.metric, _worst(streak, in_a_row)),
         key=streak.metric if component is None else "components",
         severity=severity,
         fatal=severity is Severity.CRITICAL,
@@ -280,8 +282,16 @@ def _name(streak: Streak) -> str:
     return CALLED.get(streak.metric, streak.metric)
 
 
-def _spell(value: float) -> str:
-    return "NaN" if math.isnan(value) else "infinite"
+def _worst(streak: Streak, in_a_row: int) -> float:
+    """NaN if one of the reports is that which decide: a loss that overflows is infinite for a report or two."""
+    decide = (mark.value for mark in streak.marks[:in_a_row])
+    return next((value for value in decide if math.isnan(value)), streak.first.value)
+
+
+def _spell(streak: Streak, in_a_row: int) -> str:
+    if math.isnan(streak.first.value):
+        return "NaN"
+    return "infinite, then NaN" if math.isnan(_worst(streak, in_a_row)) else "infinite"
 
 
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from .kit import Evidence, Finding, LogGrowth, Sentinel, Severity, View
 from .kit.line_signs import LineSigns
 from .kit.recovery import OpenIncident
+from .kit.trials import all_trials_fail
 
 FEW = 10
 """Complaints for each report that may come between them: the sum of an epoch, say."""
@@ -42,7 +43,7 @@ class Limits:
 
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding for each log in which an error has taken the place of a usual line."""
-    if not view.live:
+    if not view.live or all_trials_fail(view):
         return
     for growth in view.logs.values():
         signs = growth.signs

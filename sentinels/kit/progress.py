@@ -27,11 +27,11 @@ def planned(view: View) -> float | None:
 
 def _of_epoch(view: View, told: Step) -> bool:
     """True when the counter begins again with every epoch: ``epoch 6 step 16/64``, or one that has come
-    to its total and began again, whatever it counts."""
-    alike = [s for s in view.steps if s.total == told.total and s.number is not None]
-    for before, after in pairwise(alike):
-        if before.number == before.total and (after.number or 0.0) < (before.number or 0.0):
-            return True
+    to its total, or twice to the same number before it, and began again, whatever it counts."""
+    alike = [s.number for s in view.steps if s.total == told.total and s.number is not None]
+    turned = [before for before, after in pairwise(alike) if after < before]
+    if told.total in turned or len(set(turned)) < len(turned):
+        return True
     if told.epoch is None or told.number is None:
         return False
     return any(

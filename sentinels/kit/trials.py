@@ -129,3 +129,9 @@ def trials_of(view: View) -> Trials | None:
     """The trials of a live search; ``None`` for any other run."""
     trials = view.accumulator(Trials)
     return trials if view.live and trials is not None and trials.search else None
+
+
+def all_trials_fail(view: View) -> bool:
+    """True for a live search that goes from one failed trial to the next: that is one trouble, and no stall."""
+    trials = trials_of(view)
+    return trials is not None and trials.failing and trials.hopeless

@@ -315,6 +315,18 @@ def test_the_error_of_trials_that_all_fail_is_quoted(story: Story) -> None:
     )
 
 
+def test_a_search_that_only_fails_wakes_somebody_and_is_one_trouble(story: Story) -> None:
+    story.phase("trial", "Trial 1 finished with value: 0.2.").wait(6)
+    for n in range(2, 10):
+        story.says("ckpt_corrupt", "BadZipFile: File is not a zip file", exception="BadZipFile")
+        story.phase("trial", f"Trial {n} failed with value None.").wait(60)
+    (finding,) = story.asks("nan_loss")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.summary.startswith("the last 8 trials of the search have all failed")
+    story.wait(600)
+    assert story.asks("checkpoint_corrupt") == story.asks("hang") == []
+
+
 def test_bad_luck_in_a_wide_search(story: Story) -> None:
     """A third of its trials diverge: three in a row are nothing, nine are."""
     for n in range(60):
@@ -474,3 +486,10 @@ def test_the_last_step_of_a_run_that_ended_well_was_skipped(
 ) -> None:
     story.train(60).says("grad_nonfinite", "gradients contain inf/nan, skipping step 60")
     assert bool(story.wait(1).end(code).wait(5).asks("nan_loss")) is told
+
+
+def test_a_loss_that_overflows_and_stays_lost_is_nan(story: Story) -> None:
+    story.train(20).step(train_loss=math.inf)
+    (finding,) = story.train(3, train_loss=math.nan).asks("nan_loss")
+    assert (finding.trouble, finding.line) == ("loss_nan", 21)
+    assert finding.summary.startswith("the loss is infinite, then NaN since step 21")

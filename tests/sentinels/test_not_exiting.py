@@ -66,6 +66,14 @@ def test_a_last_save_or_upload(story: Story) -> None:
     assert story.idle(10).asks("not_exiting", saving_at=story.now - 5) == []
 
 
+def test_a_counter_that_turned_twice_is_that_of_an_epoch(story: Story) -> None:
+    """Its last report is not at its total: every sixth of 23 batches is told."""
+    for _ in range(3):
+        for batch in (6.0, 12.0, 18.0):
+            story.step(number=batch, total=23.0)
+    assert story.idle(90).asks("not_exiting") == []
+
+
 def test_what_others_tell(story: Story) -> None:
     assert story.train(60).idle(90).asks("not_exiting") == [], "a hang"
     assert finished(Story()).idle(90, *samples("T")).asks("not_exiting") == []
