@@ -40,7 +40,6 @@ LAST_LINES_S = 1.0
 IMPORTS_S = 2.0
 """Seconds after its start in which a program has logged nothing: it imports its framework."""
 _PROOF_LINES = 200
-_ANCESTORS = 32
 
 Watch = Callable[[RunSpec, Mapping[str, Any] | None], WatchedRun]
 
@@ -107,18 +106,21 @@ class Finding:
     def known(self) -> Known:
         """What is watched, for the search."""
         pids, main, parents = set[int](), set[tuple[int, int]](), set[int]()
+        ended = dict[int, RunSpec]()
         for run in self._context.runs.values():
             spec = run.spec
             if spec.pid is not None and spec.start_ticks is not None:
                 main.add((spec.pid, spec.start_ticks))
             if spec.parent_pid is not None:
                 parents.add(spec.parent_pid)
+                if not spec.provisional and _ended_at(run, math.inf) is not None:
+                    ended[spec.parent_pid] = spec
             if run.alive:
                 main.update((rank.pid, rank.start_ticks) for rank in spec.ranks)
                 pids.update(pid for pid, _ in _processes(run))
         gpu = {pid for ring in self._context.box.gpus.values() for pid in ring[-1].pids or ()}
         containers = {run.spec.container for run in self._context.runs.values()} - {""}
-        return Known(pids, main, parents, gpu, containers)
+        return Known(pids, main, parents, gpu, containers, ended)
 
     def take(self, found: list[dict[str, Any]]) -> int:
         """Put those of the found runs under watch that are new; returns how many were."""
@@ -149,7 +151,7 @@ class Finding:
         if spec.pid is None or (spec.exit_file and now - spec.started_at < HANDED_S):
             return True
         members = {(spec.pid, spec.start_ticks), *((r.pid, r.start_ticks) for r in spec.ranks)}
-        above = set(_above(spec.pid))
+        above = set(procfs.ancestors(spec.pid))
         for run in self._context.runs.values():
             seen = set(_processes(run))
             if not run.alive:
@@ -158,7 +160,7 @@ class Finding:
                 continue
             if members & seen or above & {pid for pid, _ in seen}:
                 return True
-            if run.spec.pid is not None and spec.pid in _above(run.spec.pid):
+            if run.spec.pid is not None and spec.pid in procfs.ancestors(run.spec.pid):
                 return True
             if run.spec.pid is None and spec.logs and set(spec.logs) <= set(run.spec.logs):
                 return True
@@ -374,19 +376,6 @@ def _processes(run: WatchedRun) -> Iterator[tuple[int, int]]:
         yield spec.pid, spec.start_ticks or 0
     yield from ((rank.pid, rank.start_ticks) for rank in spec.ranks)
     yield from ((p.pid, p.start_ticks) for p in _last_seen(run))
-
-
-def _above(pid: int) -> Iterator[int]:
-    """The ancestors of a process, nearest first; without process 1."""
-    for _ in range(_ANCESTORS):
-        try:
-            seen = procfs.stat(pid)
-        except OSError:
-            return
-        if seen is None or seen.ppid <= 1:
-            return
-        pid = seen.ppid
-        yield pid
 
 
 def _places(run: WatchedRun) -> dict[str, Any]:

@@ -9,14 +9,17 @@ has loaded its framework: it is asked about again, ever more rarely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from middlewatch.sentinels.kit import Observation
 
+from ..config.run_spec import RunSpec
 from ..launch.homes import container_id, readable
+from ..launch.next_job import next_job
 from ..launch.programs import (
     TRAINERS,
     is_excluded,
@@ -71,6 +74,8 @@ class Known(NamedTuple):
     """Processes that NVML names."""
     containers: Collection[str] = ()
     """The containers of the runs: an engine may start one again."""
+    ended: Mapping[int, RunSpec] = MappingProxyType({})
+    """Parent -> the newest run that it started and that has ended."""
 
 
 @dataclass(slots=True)
@@ -183,6 +188,8 @@ class Newcomers(Source):
         self._behind = bool(self._young or self._again)
         for pid in present - self._settled - self._doubts.keys() - self._young.keys():
             self._young[pid] = mono
+        if self._young and mono < self._hurry_until:
+            self._take_next()
         self._ask(mono)
         return ()
 
@@ -202,6 +209,21 @@ class Newcomers(Source):
     def close(self) -> None:
         """End the child."""
         self._child.close()
+
+    def _take_next(self) -> None:
+        """Hand over the next jobs of queues at their first sight: a child would come too late for some."""
+        ended = self._known().ended
+        for pid in list(islice(reversed(self._young), MOST)) if ended else ():
+            try:
+                seen = self._listing.stat(pid)
+            except OSError:
+                continue
+            if seen is not None and seen.ppid in ended:
+                found = next_job(ended[seen.ppid], Process(self._root, pid), self._root)
+                if found is not None:
+                    self._settled.add(pid)
+                    del self._young[pid]
+                    self._take([found.to_json()])
 
     # -- judging by the command line -----------------------------------------------------
 

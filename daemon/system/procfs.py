@@ -28,6 +28,7 @@ _CHUNK = 1 << 16
 _SIGHUP_BIT = 1
 _RANK_NAMES = (b"RANK", b"LOCAL_RANK", b"WORLD_SIZE")
 _CAP_SYS_PTRACE = 19
+_MOST_ANCESTORS = 32
 
 ENDED_STATES = frozenset("ZXx")
 
@@ -258,6 +259,19 @@ def cmdline(pid: int, root: str = PROC) -> tuple[str, ...]:
     # Many zeros at the end are of a process that renamed itself, two of an empty last argument.
     words = data.rstrip(b"\0") if data.endswith(b"\0\0\0") else data.removesuffix(b"\0")
     return tuple(os.fsdecode(word) for word in words.split(b"\0")) if words else ()
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """The ancestors of a process, nearest first; without process 1."""
+    for _ in range(_MOST_ANCESTORS):
+        try:
+            seen = stat(pid)
+        except OSError:
+            return
+        if seen is None or seen.ppid <= 1:
+            return
+        pid = seen.ppid
+        yield pid
 
 
 def children(pid: int, root: str = PROC, all_threads: bool = True) -> tuple[int, ...] | None:

@@ -29,6 +29,14 @@ for step in range(first, 5000):
         sys.exit(int(status))
     time.sleep(0.1)
 """
+NIGHT = """
+# From the second day on its data cannot be read.
+import sys, time
+if sys.argv[1] != "1":
+    time.sleep(0.7)  # what importing pandas takes
+    float("12,5")
+sys.argv[1:] = []
+"""
 SERVER = """
 # An inference server: torch in memory, no training.
 import http.server, pathlib, sys, threading, time
@@ -136,6 +144,20 @@ def test_the_jobs_of_a_queue_are_watched_one_after_the_other(box: Any, bench: Be
     bench.end("train_three")
     assert bench.ended(third)["state"] == "finished"
     assert not [t for t in bench.pushes(first) + bench.pushes(third) if "CRITICAL" in t]
+
+
+@pytest.mark.slow
+def test_jobs_that_fail_as_soon_as_they_begin_are_told(box: Any, bench: Bench) -> None:
+    """Each lives for a second: the search of the box would come too late for any of them."""
+    job = bench.program("train_night", NIGHT + TRAINING)
+    bench.shell(f"for day in 1 2 3; do {job} $day; sleep 2; done > nights.log 2>&1; sleep 600")
+    box.until(lambda: (bench.folder / "nights.log").exists())
+    box.command("watch", "--json")
+    first = bench.run("train_night")
+    box.steps(5, run=first["run"])
+    bench.end("train_night")
+    assert bench.ended(first)["state"] == "finished"
+    box.push(lambda p: "train_night" in p.title and "could not convert" in p.title + p.body)
 
 
 @pytest.mark.slow
