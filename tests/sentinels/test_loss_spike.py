@@ -277,3 +277,8 @@ def test_output_that_is_read_twice_is_told_once(story: Story) -> None:
             story.step(0.5, by=file == "/data/train.log", train_loss=loss + digits)
     found = story.asks("loss_spike")
     assert [f.trouble for f in found] == ["loss_diverged"]
+
+
+def test_two_that_are_not_finite_prove_no_jump(story: Story) -> None:
+    story.step(train_loss=1.5, grad_norm=3.5).step(train_loss=math.inf, grad_norm=math.inf)
+    assert story.step(train_loss=1.4, grad_norm=3.0).asks("loss_spike") == []

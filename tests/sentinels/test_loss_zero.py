@@ -147,10 +147,11 @@ def test_a_loss_that_fell_faster_than_its_level(story: Story) -> None:
     assert [f.severity for f in story.asks("loss_zero")] == [Severity.INFO]
 
 
-def test_a_loss_that_vanishes_with_its_gradient_is_told_at_once(story: Story) -> None:
+@pytest.mark.parametrize("last", [0.0, 1e-7])
+def test_a_loss_that_vanishes_with_its_gradient_is_told_at_once(story: Story, last: float) -> None:
     story.step(train_loss=12.2, grad_norm=231.0)
     assert story.step(train_loss=2e-6, grad_norm=2e-4).asks("loss_zero") == []
-    (finding,) = story.step(train_loss=0.0, grad_norm=8e-8).asks("loss_zero")
+    (finding,) = story.step(train_loss=last, grad_norm=8e-8).asks("loss_zero")
     assert (finding.line, finding.decided_line) == (2, 3)
     assert finding.severity is Severity.WARNING
     assert story.step(train_loss=11.0, grad_norm=200.0).asks("loss_zero") == []

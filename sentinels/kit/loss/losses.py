@@ -183,14 +183,14 @@ class Losses(Accumulator):
 
     def _ask(self, seen: Step, series: LossSeries | None, loss: float | None) -> None:
         """Take in one of the first reports, whose loss and gradient norm may prove something together."""
-        said = self._witnesses.setdefault(seen.file, Witnesses()).take(
-            seen, loss, seen.values.get("grad_norm")
-        )
+        asked = self._witnesses.setdefault(seen.file, Witnesses())
+        said = asked.take(seen, loss, seen.values.get("grad_norm"))
         if said is None or series is None or series.rough:
             return
         if said.what == "fell":
             series.zeros = series.zeros or series.zeros_from(said.loss)
             series.zeros.agreed = True
+            series.nothing = max(series.nothing, NOTHING * said.before)
             return
         norms = (said.norm.value, said.usual)
         self._jumps.open_jump(

@@ -59,12 +59,11 @@ class Witnesses:
     _norm: _Followed = field(default_factory=_Followed)
 
     def take(self, seen: Step, loss: float | None, norm: float | None) -> Agreed | None:
-        """Take in what one line reports of the two, finite numbers. A report may be of several lines, in any
-        order. Returns what both say together, once for each report."""
-        if loss is not None:
-            self._loss.take(LoggedValue.of(seen, loss))
-        if norm is not None:
-            self._norm.take(LoggedValue.of(seen, norm))
+        """Take in what one line reports of the two; what is not finite is left out. A report may be of several
+        lines, in any order. Returns what both say together, once for each report."""
+        for one, value in ((self._loss, loss), (self._norm, norm)):
+            if value is not None and value - value == 0.0:
+                one.take(LoggedValue.of(seen, value))
         return self._together()
 
     def _together(self) -> Agreed | None:
