@@ -177,6 +177,11 @@ def _shows(add: Add) -> None:
     sub.add_argument(
         "--oneline", action="store_true", help="one line; exit 1 when an incident is open"
     )
+    sub.add_argument(
+        "--follow",
+        action="store_true",
+        help="with --json: the whole state, then a JSON merge patch for each change, until it ends",
+    )
     json_option(sub)
     sub = add(
         "incidents", "incidents:incidents", "list incidents", "middlewatch incidents --all --json"

@@ -155,6 +155,19 @@ def test_output_is_there_at_once(box: Any) -> None:
     box.steps(5, run=run)
 
 
+def test_a_run_is_followed_until_it_ends(box: Any) -> None:
+    short = "import time\nfor i in range(1, 31): print(f'step {i}/30 loss {3 - i / 20:.2f}'); time.sleep(.1)"
+    run = box.run(sys.executable, "-c", short, name="py")
+    lines = box.command("status", run, "--follow", "--json").stdout.splitlines()
+    first, *changes = map(json.loads, lines)
+    assert (first["type"], first["status"]["run"]) == ("snapshot", run)
+    assert {change["type"] for change in changes} == {"change"}
+    assert changes[-1]["patch"]["state"] == "finished"
+    steps = [now["step"] for c in changes if "step" in (now := c["patch"].get("now", {}))]
+    assert steps == sorted(steps)
+    assert box.command("status", "--follow", check=False).returncode == 2
+
+
 def test_watching_a_log_alone(box: Any) -> None:
     log = box.root / "训练.log"
     log.write_text("step 1/10 loss 2.5\n", encoding="utf-8")
