@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from ..fakes.box import COMMAND
+
 Program = Callable[[str], list[str]]
 
 
@@ -156,13 +158,22 @@ def test_output_is_there_at_once(box: Any) -> None:
 
 
 def test_a_run_is_followed_until_it_ends(box: Any) -> None:
-    short = "import time\nfor i in range(1, 31): print(f'step {i}/30 loss {3 - i / 20:.2f}'); time.sleep(.1)"
-    run = box.run(sys.executable, "-c", short, name="py")
-    lines = box.command("status", run, "--follow", "--json").stdout.splitlines()
-    first, *changes = map(json.loads, lines)
+    over = box.root / "over"
+    text = "import itertools, pathlib, sys, time\nfor i in itertools.count(1):\n"
+    text += "    print(f'step {i} loss {3 + 1 / i:.4f}', flush=True); time.sleep(.1)\n"
+    text += "    if pathlib.Path(sys.argv[1]).exists(): break\n"
+    run = box.run(sys.executable, "-c", text, str(over), name="py")
+    box.steps(2, run=run)
+    words = [*COMMAND, "status", run, "--follow", "--json"]
+    with subprocess.Popen(words, env=box.env, stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        first = json.loads(follower.stdout.readline())
+        told = json.loads(follower.stdout.readline())
+        over.touch()
+        changes = [told, *map(json.loads, follower.stdout)]
     assert (first["type"], first["status"]["run"]) == ("snapshot", run)
     assert {change["type"] for change in changes} == {"change"}
-    assert changes[-1]["patch"]["state"] == "finished"
+    assert changes[-1]["patch"]["state"] in ("finished", "failed")
     steps = [now["step"] for c in changes if "step" in (now := c["patch"].get("now", {}))]
     assert steps == sorted(steps)
     assert box.command("status", "--follow", check=False).returncode == 2

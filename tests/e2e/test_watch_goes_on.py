@@ -90,12 +90,15 @@ class Bench:
         told.with_suffix(".part").write_text(how)
         told.with_suffix(".part").rename(told)
 
+    def of(self, name: str) -> list[dict[str, Any]]:
+        """The runs that were found of a program of this folder."""
+        return [r for r in self.box.ask("runs") if str(self.folder / name) in str(r["command"])]
+
     def run(self, name: str, attempt: int = 1) -> dict[str, Any]:
         """The run that was found of a program of this folder."""
 
         def look() -> Any:
-            runs = [r for r in self.box.ask("runs") if str(self.folder / name) in str(r["command"])]
-            return [r for r in runs if r["attempt"] == attempt]
+            return [r for r in self.of(name) if r["attempt"] == attempt]
 
         found: dict[str, Any] = self.box.until(look, f"{name} is found")[0]
         return found
@@ -158,7 +161,7 @@ def test_a_job_that_fails_before_it_has_said_anything_is_told(box: Any, bench: B
     box.steps(5, run=first["run"])
     bench.end("train_night")
     assert bench.ended(first)["state"] == "finished"
-    box.until(lambda: len(box.ask("runs")) == 2, "the second day is found")
+    box.until(lambda: len(bench.of("train_night")) == 2, "the second day is found")
     (bench.folder / "train_night.fail").touch()
     box.push(lambda p: "train_night" in p.title and "could not convert" in p.title + p.body)
 

@@ -98,16 +98,9 @@ def test_an_explosion_before_the_noise_is_known(story: Story) -> None:
     assert (finding.line, finding.decided_line) == (2, 5)
 
 
-def test_an_explosion_that_grows_needs_no_third_report(story: Story) -> None:
+def test_an_explosion_that_may_be_infinite_next_waits_for_more(story: Story) -> None:
     story.step(train_loss=0.6).step(train_loss=1.0)
-    assert story.step(train_loss=2e5).asks("loss_spike") == []
-    finding = only(story.step(train_loss=2e10))
-    assert (finding.trouble, finding.line, finding.decided_line) == ("loss_diverged", 3, 4)
-
-
-def test_one_that_does_not_grow_waits_for_more(story: Story) -> None:
-    story.step(train_loss=0.6).step(train_loss=1.0)
-    assert story.step(train_loss=2e5).step(train_loss=3e5).asks("loss_spike") == []
+    assert story.step(train_loss=2e5).step(train_loss=3e50).asks("loss_spike") == []
 
 
 def test_loss_and_gradient_jump_together_in_the_second_report(story: Story) -> None:

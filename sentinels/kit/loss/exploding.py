@@ -12,8 +12,6 @@ AT_ONCE = 1e5
 """The same when fewer than three values came before."""
 CONFIRMED_BY = 3
 """Further reports that have to confirm it, all of them above a tenth of the limit."""
-GROWS = 10.0
-"""One report confirms it that is so many times the first one: it goes on exploding."""
 
 
 def explodes(size: float, largest: float, count: int) -> bool:
@@ -27,6 +25,6 @@ def goes_on(mark: LoggedValue, largest: float) -> bool:
 
 
 def is_confirmed(seen: Sequence[LoggedValue]) -> bool:
-    """Whether these losses, one after the other, are no mistake of a single report."""
-    grown = abs(seen[-1].value) >= GROWS * abs(seen[0].value)
-    return len(seen) > (1 if grown else CONFIRMED_BY)
+    """Whether these losses, one after the other, are no mistake of a single report. One that explodes is infinite
+    a report or two later, and that is what is to be told then."""
+    return len(seen) > CONFIRMED_BY

@@ -41,9 +41,9 @@ an option mistyped:
 did you mean --json?
 
 an option of another command:
-    middlewatch status --follow
+    middlewatch runs --follow
 2 there is no option --follow
-middlewatch status --help
+middlewatch runs --help
 
 one dash too few:
     middlewatch status -json
