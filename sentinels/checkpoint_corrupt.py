@@ -57,9 +57,11 @@ def _unread(view: View, limits: Limits) -> Iterator[Finding]:
     """A finding if a line says that a checkpoint cannot be read, and no step follows it."""
     said = (e for e in reversed(view.events) if e.trouble == "ckpt_corrupt")
     event = next((e for e in said if e.severity != "info"), None)
-    if event is None or view.went_on_after(event) or trials_of(view):
-        return  # a search ends the trial that could not read something, and begins the next one
+    if event is None or view.went_on_after(event):
+        return
     ending, failed = view.ending, False
+    if trials_of(view) and (ending is None or ending.exit_code == 0):
+        return  # a search ends the trial that could not read something, and begins the next one
     if ending is not None:
         if ending.exit_code == 0 and (completed(view) or tolerated(view, event)):
             return

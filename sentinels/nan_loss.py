@@ -283,7 +283,7 @@ def _name(streak: Streak) -> str:
 
 
 def _worst(streak: Streak, in_a_row: int) -> float:
-    """NaN if one of the reports is that which decide: a loss that overflows is infinite for a report or two."""
+    """NaN if one of the deciding reports is NaN: a loss that overflows is infinite for a report or two first."""
     decide = (mark.value for mark in streak.marks[:in_a_row])
     return next((value for value in decide if math.isnan(value)), streak.first.value)
 

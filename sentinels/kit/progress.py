@@ -14,6 +14,8 @@ _RANK = re.compile(r"(?i)[\[(][^\[\]()]{0,40}\brank[ :=_-]?\s?(\d{1,5})(?:/\d+)?
 RECENT = 9
 """Newest values of the step counter, from which the steps between two reports are computed."""
 
+ANEW = 0.5
+"""A counter that goes on below this part of where it was begins anew; above, it was resumed (as in :mod:`.again`)."""
 WENT_ON = 2
 """So many training reports after a farewell show that it was about another end: an epoch, a fold.
 The same number as after an error; one may be a bar that is drawn a last time."""
@@ -29,8 +31,12 @@ def _of_epoch(view: View, told: Step) -> bool:
     """True when the counter begins again with every epoch: ``epoch 6 step 16/64``, or one that has come
     to its total, or twice to the same number before it, and began again, whatever it counts."""
     alike = [s.number for s in view.steps if s.total == told.total and s.number is not None]
-    turned = [before for before, after in pairwise(alike) if after < before]
-    if told.total in turned or len(set(turned)) < len(turned):
+    turned = [(before, after) for before, after in pairwise(alike) if after < before]
+    if any(before == told.total for before, _ in turned):
+        return True
+    # One that goes back nearby was resumed from a save.
+    anew = [before for before, after in turned if after <= ANEW * before]
+    if len(set(anew)) < len(anew):
         return True
     if told.epoch is None or told.number is None:
         return False

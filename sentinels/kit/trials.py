@@ -21,6 +21,8 @@ ALL_BAD = 3
 CHANCE = 0.05
 """How likely it may be at most that a search with its share of bad trials has had so many in a row by
 chance, once in all its trials: a wide search has them, and goes on well."""
+GOES_ON_S = 120.0
+"""Seconds since the newest failed trial after which a search may stand still as well (our choice)."""
 KEPT = 16
 """Trials that are remembered: as many may report in turns. So many bad ones in a row are always told."""
 _RESULT = re.compile(
@@ -134,4 +136,6 @@ def trials_of(view: View) -> Trials | None:
 def all_trials_fail(view: View) -> bool:
     """True for a live search that goes from one failed trial to the next: that is one trouble, and no stall."""
     trials = trials_of(view)
-    return trials is not None and trials.failing and trials.hopeless
+    if trials is None or trials.newest is None or not (trials.failing and trials.hopeless):
+        return False
+    return view.now - trials.newest.at <= GOES_ON_S

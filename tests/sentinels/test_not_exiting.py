@@ -74,6 +74,14 @@ def test_a_counter_that_turned_twice_is_that_of_an_epoch(story: Story) -> None:
     assert story.idle(90).asks("not_exiting") == []
 
 
+def test_one_that_was_resumed_twice_from_a_save_is_none(story: Story) -> None:
+    for first in (1, 50, 50):
+        for step in range(first, 59):
+            story.step(number=float(step), total=60.0)
+    story.step(number=59.0, total=60.0).step(number=60.0, total=60.0)
+    assert len(story.idle(90).asks("not_exiting")) == 1
+
+
 def test_what_others_tell(story: Story) -> None:
     assert story.train(60).idle(90).asks("not_exiting") == [], "a hang"
     assert finished(Story()).idle(90, *samples("T")).asks("not_exiting") == []

@@ -29,7 +29,6 @@ COLLECTIVES: tuple[Signature, ...] = (
         r"|[Ff]ind timeout (?:init|started?) but not (?:started|finished)"
         r"|(?i:\bhccl\b.{0,80}(?:task timeout|execution timeout|timeout occurred|timed out))"
         r"|[Nn]otify (?:wait timeout|register times out)"
-        r"|got error: (?:NCCL|HCCL|XCCL|MCCL|CNCL)_BLOCKING_WAIT"
         r"|[Gg]etting socket times out"
         r"|\bNCCL (?:operation"
         r"|collective"

@@ -16,7 +16,7 @@ YOUNG = 8
 """Losses up to which the witnesses are asked; from then on the noise of the series itself is known."""
 LOSS_ROSE, NORM_ROSE = 10.0, 1e4
 """Multiples of the largest before. Our choice. 416 real curves have both; begun anew at each of their 306,787
-reports, three show this within eight reports, each of them before a NaN or a spike that is labelled."""
+reports, three of them show this within eight; all three are labelled with a NaN or a spike."""
 LOSS_FELL, NORM_FELL = 1e-4, 1e-3
 """Parts of the smallest before; none of those curves shows this."""
 
