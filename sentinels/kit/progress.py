@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice, pairwise
 
+from .again import ANEW
 from .numbers import median
 from .observations import Phase, Step
 from .view import View
@@ -14,8 +15,6 @@ _RANK = re.compile(r"(?i)[\[(][^\[\]()]{0,40}\brank[ :=_-]?\s?(\d{1,5})(?:/\d+)?
 RECENT = 9
 """Newest values of the step counter, from which the steps between two reports are computed."""
 
-ANEW = 0.5
-"""A counter that goes on below this part of where it was begins anew; above, it was resumed (as in :mod:`.again`)."""
 WENT_ON = 2
 """So many training reports after a farewell show that it was about another end: an epoch, a fold.
 The same number as after an error; one may be a bar that is drawn a last time."""
