@@ -49,7 +49,8 @@ def trainer(path: str, files: Sequence[Part], around: roster.Beside) -> FolderVe
     """
     state = next((p for p in files if p.name == "trainer_state.json"), None)
     if not any(map(_holds_model, files)):
-        return FolderVerdict("incomplete", "no model weights in it")
+        # The model is written before the state: with neither, what is cut off is so by the same end.
+        return FolderVerdict("incomplete", "no model weights in it", ended=state is not None)
     if state is None:
         others = (*around.before, *([around.after] if around.after else ()))
         if others and not any(
@@ -57,6 +58,8 @@ def trainer(path: str, files: Sequence[Part], around: roster.Beside) -> FolderVe
         ):
             return FolderVerdict("ok", "no optimizer state in it")
         return _never_ended("trainer_state.json is missing")
+    if not state.bytes:
+        return _never_ended("trainer_state.json is empty")
     try:
         progress = recognise.trainer_state(state.path)
     except (torch_zip.Malformed, FileTooShort) as error:

@@ -168,10 +168,13 @@ def is_state(base: str) -> bool:
 
 
 def missing(mine: Mapping[str, Sequence[Part]], around: Beside) -> FolderVerdict:
-    """Whether a part is missing, or empty, that the saves before had. ``mine``: :func:`by_pattern` of this one."""
+    """Whether a part is missing, or empty, that the saves before had. ``mine``: :func:`by_pattern` of this one.
+
+    An empty part where others are missing is where the save was cut off; where all are there, it is damaged.
+    """
     if not around.before or not mine:
         return FolderVerdict("ok")
-    remark = ""
+    remark = missed = empty = ""
     last, older = around.before[0], around.before[1:]
     for pattern, parts in sorted(last.by_pattern.items()):
         base = pattern.rpartition("/")[2]
@@ -180,8 +183,8 @@ def missing(mine: Mapping[str, Sequence[Part]], around: Beside) -> FolderVerdict
             continue
         emptied = next((p for p in here if p.bytes == 0), None)
         if emptied is not None and all(p.bytes for p in parts):
-            said = f"{emptied.name} is empty, and is not in {last.name}"
-            return FolderVerdict("corrupt", said)
+            empty = empty or f"{emptied.name} is empty, and is not in {last.name}"
+            continue
         if len(here) >= len(parts) or not _required(
             pattern, len(parts), older, state=is_state(base)
         ):
@@ -194,9 +197,12 @@ def missing(mine: Mapping[str, Sequence[Part]], around: Beside) -> FolderVerdict
         if here and _fewer_ranks(mine, last):
             remark = remark or f"{gone} is not in it, which {last.name} has: fewer ranks?"
             continue
-        said = f"{gone} is missing, which {last.name} has"
-        return FolderVerdict("incomplete", said, learned=around.after is None)
-    return FolderVerdict("ok", remark)
+        missed = missed or f"{gone} is missing, which {last.name} has"
+    if missed:
+        said = "; ".join(filter(None, (missed, empty)))
+        learned = around.after is None and not empty
+        return FolderVerdict("incomplete", said, ended=not empty, learned=learned)
+    return FolderVerdict("corrupt", empty) if empty else FolderVerdict("ok", remark)
 
 
 def _fewer_ranks(mine: Mapping[str, Sequence[Part]], last: Save) -> bool:

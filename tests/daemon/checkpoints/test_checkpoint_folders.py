@@ -82,6 +82,26 @@ def test_a_trainer_folder_with_a_part_missing(copy: Copy, missing: str, said: st
     assert said in detail
 
 
+ORDER = ("config.json", "model.safetensors", "optimizer.pt", "rng_state_0.pth", "trainer_state.json")
+
+
+@pytest.mark.parametrize("written", range(len(ORDER)))
+def test_a_trainer_that_was_killed_just_after_it_opened_a_file(
+    copy: Copy, tmp_path: Path, written: int
+) -> None:
+    """Whole parts, then an empty one, then nothing: the save before knows them all."""
+    before = copy("checkpoint-500").rename(tmp_path / "checkpoint-400")
+    state = (before / "trainer_state.json").read_text().replace("500", "400")
+    (before / "trainer_state.json").write_text(state)
+    folder = copy("checkpoint-500")
+    assert {*ORDER} <= {p.name for p in folder.iterdir()}
+    for part in folder.iterdir():
+        if part.name not in ORDER[:written]:
+            part.unlink()
+    (folder / ORDER[written]).write_bytes(b"")
+    assert state_of(folder)[0] == "incomplete"
+
+
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "optimizer.pt", "training_args.bin", "trainer_state.json"]
 )

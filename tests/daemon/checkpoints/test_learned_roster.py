@@ -62,6 +62,17 @@ def test_an_empty_part(saves: Path, name: str) -> None:
     assert name in detail
 
 
+def test_a_save_that_was_cut_off_in_its_first_part(saves: Path) -> None:
+    """As a kill leaves it: opened, nothing written, and nothing after it."""
+    for part in (saves / "save_400").iterdir():
+        part.unlink()
+    (saves / "save_400" / "net.pth").write_bytes(b"")
+    told = levels.describe(str(saves / "save_400"))
+    assert told["state"] == "incomplete"
+    assert "learned" not in told
+    assert "net.pth is empty" in told["detail"]
+
+
 def test_weights_that_moved_without_their_optimizer(saves: Path) -> None:
     shutil.copyfile(saves / "save_300" / "optim.pth", saves / "save_400" / "optim.pth")
     state, detail = found(saves / "save_400")
