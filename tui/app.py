@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -377,8 +378,9 @@ def main(
     Returns the exit status. Raises UsageError without a terminal. A daemon that does not answer is
     no error: the screen says so and goes on asking.
     """
-    # Textual reads from standard input and writes to standard error.
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    # Textual reads from standard input and writes to standard error; under textual-serve both are pipes.
+    in_browser = "TEXTUAL_DRIVER" in os.environ
+    if not in_browser and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             "the screens need a terminal",
             "`middlewatch status` prints the same without one; over SSH: ssh -t BOX middlewatch tui",

@@ -19,6 +19,12 @@ def showing(add: Add) -> None:
     )
     sub.add_argument("--ascii", action="store_true", help="draw with ASCII only")
     sub.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    sub.add_argument(
+        "--web",
+        action="store_true",
+        help="open it to a browser on this box (needs `pip install 'middlewatch[web]'`)",
+    )
+    sub.add_argument("--port", type=int, default=8000, metavar="N", help="of --web (8000)")
     sub = add(
         "report",
         "report:report",

@@ -11,6 +11,10 @@ from .context import state
 
 def tui(args: argparse.Namespace) -> int:
     """Open the terminal screen on the daemon of this box, or on those of other boxes over ssh."""
+    if args.web:
+        from middlewatch.tui.web import serve
+
+        return serve(_again(args), args.port)
     from middlewatch.tui.app import main
 
     far = {host: Relayed(host) for host in dict.fromkeys(args.host)}
@@ -26,3 +30,10 @@ def tui(args: argparse.Namespace) -> int:
     finally:
         for client in far.values():
             client.close()
+
+
+def _again(args: argparse.Namespace) -> list[str]:
+    """The same screens as words, for the process that a browser's page gets."""
+    words = ["tui", *args.host, "--state-dir", str(state(args).root)]
+    words += ["--theme", args.theme] if args.theme else []
+    return words + (["--ascii"] if args.ascii else [])

@@ -82,7 +82,13 @@ def test_a_trainer_folder_with_a_part_missing(copy: Copy, missing: str, said: st
     assert said in detail
 
 
-ORDER = ("config.json", "model.safetensors", "optimizer.pt", "rng_state_0.pth", "trainer_state.json")
+ORDER = (
+    "config.json",
+    "model.safetensors",
+    "optimizer.pt",
+    "rng_state_0.pth",
+    "trainer_state.json",
+)
 
 
 @pytest.mark.parametrize("written", range(len(ORDER)))
