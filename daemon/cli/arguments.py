@@ -180,7 +180,7 @@ def _shows(add: Add) -> None:
     sub.add_argument(
         "--follow",
         action="store_true",
-        help="with --json: the whole state, then a JSON merge patch for each change, until it ends",
+        help="with --json: the whole state, then a JSON patch for each change, until it ends",
     )
     json_option(sub)
     sub = add(

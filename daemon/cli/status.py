@@ -10,14 +10,14 @@ from ..config.secrets import mask_words
 from ..report.status_page import page
 from ..system.clock import Clock, SystemClock
 from ..system.errors import UsageError
+from ..system.json_patch import diff
 from . import console
 from .context import client
-from .merge_patch import merge_patch
 from .runs import loss_of, step_of
 
 EVERY_S = 1.0
 """Seconds between two looks of ``--follow``: the daemon judges a run once a second."""
-_ALWAYS_NEW = "updated_at"
+_ALWAYS_NEW = "/updated_at"
 """It alone makes no change."""
 
 
@@ -56,13 +56,13 @@ def _is_bad(data: dict[str, Any]) -> bool:
 
 
 def _follow(args: argparse.Namespace, data: dict[str, Any], clock: Clock) -> int:
-    """The whole state on one line, then a merge patch for each change, until the run has ended."""
+    """The whole state on one line, then a JSON patch for each change, until the run has ended."""
     console.as_line({"type": "snapshot", "status": data})
     while data["state"] not in ENDED:
         clock.sleep(EVERY_S)
         newer = _asked(args, data["run"])
-        patch = merge_patch(data, newer)
-        if patch.keys() - {_ALWAYS_NEW}:
+        patch = diff(data, newer)
+        if any(change["path"] != _ALWAYS_NEW for change in patch):
             console.as_line({"type": "change", "patch": patch})
             data = newer
     return int(_is_bad(data))

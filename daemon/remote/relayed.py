@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from ..client import Client, Say
-from ..system import jsonlines
+from ..system import json_patch, jsonlines
 from ..system.clock import Clock, SystemClock
 from ..system.errors import DaemonUnreachable
 from .connection import BoxUnreachable, check_name, script_for, ssh_words
@@ -26,6 +26,8 @@ PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each further try; the last one from then on. Our choice: a box that restarts is seen within
 half a minute of its return."""
 BLOCK = 65536
+REPEATED = "overview"
+"""The question that a screen asks once a second: after the first answer only changes come over the line."""
 _WORDS = 300
 _NOT_FOUND, _USAGE, _NO_DAEMON = 127, 2, 3
 
@@ -43,6 +45,8 @@ class Relayed(Client):
         self._process: subprocess.Popen[bytes] | None = None
         self._said: IO[bytes] | None = None
         self._left = b""
+        self._asking = ""
+        self._known: dict[str, Any] = {}
         self._failures = 0
         self._again_at = 0.0
         self._why = DaemonUnreachable("not asked yet")
@@ -63,6 +67,10 @@ class Relayed(Client):
         with self._lock:
             if self._process is None:
                 self._start()
+                self._known.clear()
+            if op == REPEATED:
+                args = {**args, "changes": True}
+            self._asking = jsonlines.dumps({"op": op, **args})
             try:
                 self._say(op, args)
                 yield self._say, self._answers(self)
@@ -120,6 +128,19 @@ class Relayed(Client):
             size += len(block)
         line, end, self._left = b"".join(parts).partition(b"\n")
         return line + end
+
+    def _open(self, line: bytes) -> dict[str, Any]:
+        """An answer may be what has changed since the one before to the same question (:mod:`.changes`)."""
+        answer = super()._open(line)
+        before = self._known.pop(self._asking, None)
+        if "patch" in answer:
+            try:
+                answer["data"] = json_patch.applied(before, answer["patch"])
+            except ValueError as error:
+                raise EOFError(f"an answer that makes no sense: {error}") from error
+        if "next" not in answer and f'"{REPEATED}"' in self._asking:
+            self._known = {self._asking: answer["data"]}
+        return answer
 
     def _broken(self, error: Exception) -> DaemonUnreachable:
         """Ends what is left of the connection, and says why it broke."""

@@ -8,11 +8,14 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from middlewatch.daemon.remote import relayed
 from middlewatch.daemon.remote.relayed import Relayed
+from middlewatch.daemon.system import json_patch
 from middlewatch.daemon.system.errors import DaemonUnreachable
 
 from ..fakes import local_shell
@@ -34,12 +37,22 @@ def test_the_daemon_is_asked_through_a_relay(
     box: Any, program: Program, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RSYNC_RSH", shell)
-    far = Relayed("box3")
+    far, patched = Relayed("box3"), list[Any]()
+
+    def applied(before: Any, patch: Any) -> Any:
+        patched.append(patch)
+        return json_patch.applied(before, patch)
+
+    monkeypatch.setattr(relayed, "json_patch", SimpleNamespace(applied=applied))
     run = box.run(*program("trainer"), "endless", "--sleep", "0.05", name="gpt")
     box.steps(3)
     try:
         assert [one["run"] for one in far.ask("overview")["runs"]] == [run]
         assert far.ask("checkpoints", run=run)["run"] == run
+        # The same state as the daemon tells it, though only what changed came over the line.
+        step = far.ask("overview")["runs"][0]["now"]["step"]
+        box.until(lambda: far.ask("overview")["runs"][0]["now"]["step"] > step + 20, "more steps")
+        assert patched
         box.command("stop")
         with pytest.raises(DaemonUnreachable):
             far.ask("overview")

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.system.json_patch import applied
+
 from ..fakes.box import COMMAND
 
 Program = Callable[[str], list[str]]
@@ -173,9 +175,13 @@ def test_a_run_is_followed_until_it_ends(box: Any) -> None:
         changes = [told, *map(json.loads, follower.stdout)]
     assert (first["type"], first["status"]["run"]) == ("snapshot", run)
     assert {change["type"] for change in changes} == {"change"}
-    assert changes[-1]["patch"]["state"] in ("finished", "failed")
-    steps = [now["step"] for c in changes if "step" in (now := c["patch"].get("now", {}))]
+    states = [first["status"]]
+    for change in changes:
+        states.append(applied(states[-1], change["patch"]))
+    assert states[-1]["state"] in ("finished", "failed")
+    steps = [state["now"]["step"] for state in states]
     assert steps == sorted(steps)
+    assert steps[-1] > steps[0]
     assert box.command("status", "--follow", check=False).returncode == 2
 
 
