@@ -15,6 +15,7 @@ from middlewatch.sentinels.kit.saves.siblings import kind_of
 
 from ..config.schema import Config
 from .formats.names import metric_name, step_of
+from .together import called_best
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")
@@ -93,12 +94,18 @@ def in_order(
 
 
 def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
-    """The best checkpoint; of equal ones the newest. ``sound``: those that are ok, oldest first."""
+    """The best checkpoint; of equal ones the newest. ``sound``: those that are ok, oldest first.
+
+    Where no save has a metric of an evaluation, the newest that its trainer calls the best is.
+    """
     told, told_mode = (None, None) if rules.best_metric else trainers_own(sound)
     wanted = [told] if told else []
     for name in (rules.best_metric,) if rules.best_metric else USUAL_METRICS:
         wanted += _spellings(name)
-    for name in (*wanted, *STAND_INS):
+    for name in (*wanted, "", *STAND_INS):
+        called = [seen.path for seen in sound if not name and called_best(seen.path)]
+        if called and not rules.best_metric:
+            return Best(called[-1])
         rated = [
             (value, position, seen.path)
             for position, seen in enumerate(sound)

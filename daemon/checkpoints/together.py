@@ -97,7 +97,7 @@ def together(ordered: Sequence[CheckpointSeen]) -> Together:
         if not mains:
             continue
         main = max(
-            mains, key=lambda s: (roles[s.path] == "whole", not _called_best(s.path), s.bytes)
+            mains, key=lambda s: (roles[s.path] == "whole", not called_best(s.path), s.bytes)
         )
         if rest:
             halves[main.path] = tuple(sorted(s.path for s in rest))
@@ -198,7 +198,8 @@ def _holds_model(seen: CheckpointSeen) -> bool:
     return any(not _OPTIMIZER_PART.search(word) for word in words)
 
 
-def _called_best(path: str) -> bool:
+def called_best(path: str) -> bool:
+    """Whether a trainer keeps its best save under this name: ``model_best.pth.tar``."""
     return "best" in path.rpartition("/")[2].lower()
 
 

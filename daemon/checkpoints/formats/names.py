@@ -75,6 +75,10 @@ _BARE = re.compile(r"^(?:checkpoint|ckpt)[-_]\d+$", re.IGNORECASE)
 """Flax before Orbax: ``checkpoint_1000``, without an ending."""
 _TEXTS = (".json", ".txt", ".model", ".bst", ".bin", ".pkl", ".pickle", ".npz", TENSORFLOW)
 _TEXT_OF_STEP = re.compile(r"\.(?:txt|model|json)\.\w+_\d+$")
+_OWN_ENDING = re.compile(
+    r"\.\w*(?:model|ckpt|checkpoint|weights|state|snapshot)\w*$", re.IGNORECASE
+)
+"""An ending that a program has made up for its saves: ``.cleanrl_model``."""
 _COMPILED = re.compile(
     r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
 )
@@ -185,13 +189,14 @@ def is_checkpoint_file(name: str) -> bool:
 def may_be_checkpoint(name: str) -> bool:
     """Whether only its first bytes can say if a file is a checkpoint: ``booster-10.json``.
 
-    A number or a word of a save is in it; a trainer's notes have neither.
+    A number or a word of a save is in it; a trainer's notes have neither. A zip archive may have any name, as that
+    of Stable-Baselines: ``ppo_cartpole.zip``.
     """
-    if (
-        is_leftover(name)
-        or COMPANIONS.match(name)
-        or not (name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name))
-    ):
+    if is_leftover(name) or COMPANIONS.match(name):
+        return False
+    if name.endswith(".zip") or _OWN_ENDING.search(name):
+        return True
+    if not (name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name)):
         return False
     return says_save(name) or any(map(str.isdigit, name))
 

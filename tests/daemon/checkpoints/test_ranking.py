@@ -97,6 +97,16 @@ def test_train_loss_stands_in_and_stays_a_loss() -> None:
     assert best_of([saved(1, eval_loss=math.nan)], RankingRules()) == Best()
 
 
+def test_what_the_trainer_calls_the_best() -> None:
+    """Where no evaluation is known its word counts, before the loss of the training."""
+    named = saved(2, name="model_best.pt", train_loss=2.0)
+    both = [saved(1, train_loss=1.0), named, saved(3, train_loss=1.5)]
+    assert best_of(both, RankingRules()) == Best("/out/model_best.pt")
+    judged = [*both, saved(4, eval_loss=0.5)]
+    assert best_of(judged, RankingRules()) == Best("/out/step-4.pt", "eval_loss", "min")
+    assert best_of(both, RankingRules("accuracy", "max")).metric == "train_loss"
+
+
 def test_the_index_says_by_what() -> None:
     built = build(
         "r", [saved(1, accuracy=0.5), saved(2, accuracy=0.9)], 0.0, rules=RankingRules("accuracy")

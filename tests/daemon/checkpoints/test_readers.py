@@ -98,6 +98,32 @@ def test_a_pickle_of_arrays_is_a_model_by_the_names_in_it(tmp_path: Path, there:
     assert not models.is_model(str(data)), "no array in it"
 
 
+def test_an_archive_of_any_name_is_an_agent_by_its_first_record(tmp_path: Path) -> None:
+    agent, pictures = tmp_path / "ppo_cartpole.zip", tmp_path / "faces.zip"
+    with zipfile.ZipFile(agent, "w") as out:
+        out.writestr("data", '{\n    "policy_class": {}, "num_timesteps": 5120, "seed": 1}')
+        out.writestr("policy.pth", b"")
+        out.writestr("policy.optimizer.pth", b"")
+    with zipfile.ZipFile(pictures, "w") as out:
+        out.writestr("data", b"\x89PNG")
+        out.writestr("policy.pth", b"")
+    assert models.is_model(str(agent))
+    assert not models.is_model(str(pictures))
+    assert levels.expand(str(tmp_path)) == [str(agent)]
+    found = levels.describe(str(agent))
+    assert (found["state"], found["step"]) == ("ok", 5120)
+    assert any("optimizer" in part for part in found["parts"])
+
+
+def test_a_save_with_an_ending_that_its_program_made_up(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save({"w": torch.zeros(3)}, tmp_path / "ppo.cleanrl_model")
+    (tmp_path / "notes.my_model").write_text("not one\n")
+    (tmp_path / "word2vec.model").write_bytes(pickle.dumps({"vectors": b"x" * 99}))
+    found = [Path(p).name for p in levels.expand(str(tmp_path))]
+    assert found == ["ppo.cleanrl_model", "word2vec.model"]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_one_that_is_cut_off(there: Path, measured: None, name: str) -> None:
     whole = (there / name).read_bytes()
