@@ -11,7 +11,6 @@ from ..config.paths import StateDir, config_file, state_dir
 from ..config.schema import Config
 from ..system.errors import ConfigError, UsageError
 from . import console
-from .named_files import near
 
 
 def state(args: argparse.Namespace) -> StateDir:
@@ -42,6 +41,8 @@ def configuration(args: argparse.Namespace) -> Config:
     if args.config:
         path = Path(args.config)
         if not path.exists():
+            from .named_files import near  # loads what knows checkpoints
+
             raise ConfigError(
                 f"{path}: no such configuration file",
                 near(path) or "name one with --config, or leave it out: then the defaults hold",

@@ -21,7 +21,7 @@ STOPS = re.compile(
     r"|\u63d0\u524d\u505c\u6b62|\u65e9\u505c"
 )
 ENDS = re.compile(
-    r"(?i:\bdone\b|\bfinish(?:ed)?\b|\bcomplete[d]?\b|\ball (?:steps|epochs|iterations|rounds)\b|\bfinal\b|\bend of\b"
+    r"(?i:\bdone\b|\bfinish(?:ed)?\b|(?<!\ba )(?<!\bthe )\bcomplete\b|\bcompleted\b|\ball (?:steps|epochs|iterations|rounds)\b|\bfinal\b|\bend of\b"
     r"|\bended\b|\bover\b|\bgood ?bye\b|\bbye\b|\bsuccess(?:ful(?:ly)?)?\b|\btrain_runtime\b|\bbeendet\b|\bfertig\b"
     r"|\btermin[\u00e9oa]|\bfin\b|\bdur\u00e9e totale\b)"
     r"|\u5b8c\u6210|\u7ed3\u675f|\u5b8c\u4e86|\u7d42\u4e86|\uc644\ub8cc"

@@ -13,6 +13,7 @@ from typing import Any
 
 from .by_words import trouble_of
 from .errnos import errno_of
+from .exit_status import STATUS, signal_of
 from .farewells import ENDS, MEASURE, RESULTS, TROUBLE, shape_of_text
 from .last_block import (
     HALTED,
@@ -61,11 +62,6 @@ _PREFIX = re.compile(
 )
 """One piece of what a log library or a program writes before its words."""
 PIECES = 6
-_STATUS = re.compile(
-    r"(?i)(?:\b(?:code|(?:exit|return|termination)[ _]status|exited with status|statut|estado|stato|código|codice|kod|koda|returncode|rc|exitcode|rückgabe\w*|exit(?=\W{1,3}\d)|mpirun|srun|код\w*|статус\w*)\b|码|コード|코드|상태)"
-    r"[^\d\n-]{0,20}(?P<status>-?(?:[1-9]\d?|1\d\d|25[0-5]))\b(?![.,]\d)"
-)
-"""An exit status that is not 0 and no status of HTTP; in most languages one of these words comes before it."""
 _ERRORS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -227,15 +223,6 @@ def troubled(line: str) -> bool:
     return TROUBLE.search(line) is not None and _NO_ERROR.search(line) is None
 
 
-def signal_of(text: str) -> int | None:
-    """The signal of an exit status in a line, as Python (-9) and shells (137) give it."""
-    for match in _STATUS.finditer(text):
-        status = int(match["status"])
-        if -64 < status < 0 or 128 < status < 192:
-            return -status if status < 0 else status - 128
-    return None
-
-
 def says_error(line: str, *, words: bool = True) -> bool:
     """True for a line that by its structure says that the program failed: an error with its name, the word
     at its beginning. With ``words`` also for common words, a signal or an exit status; programs that
@@ -264,7 +251,7 @@ def says_error(line: str, *, words: bool = True) -> bool:
         return True
     if not words:
         return False
-    said = _STATUS.search(line) or any(form.search(line) for form in _ERRORS)
+    said = STATUS.search(line) or any(form.search(line) for form in _ERRORS)
     return bool(said) or _names_it(line)
 
 
@@ -272,7 +259,7 @@ def _tells_what(line: str) -> bool:
     """True for a last line that by a number or by what it lacked says why the program went no further."""
     if _NO_ERROR.search(line):
         return False
-    return bool(_STATUS.search(line)) or _names_it(line)
+    return bool(STATUS.search(line)) or _names_it(line)
 
 
 def _names_it(line: str) -> bool:

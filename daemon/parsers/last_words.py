@@ -42,6 +42,7 @@ SHOWN = 3
 
 _BAR = re.compile(
     r"\d+%\s?\||\d+/\S+ \[\d|\bit/s\b|\bs/it\b|[\u2501\u2578\u257a\u2588-\u258f]{2}|/step\b"
+    r"|^[\u2800-\u28ff] .*?\d+/\d+"  # the spinner of Rich and others, with its count
 )
 _COUNTER = re.compile(
     r"(?<![\w./-])(?P<n>\d{1,12})\s?(?:/|\bof\b|\bout of\b|\u5171|\u4e2d)\s?(?P<of>\d{1,12})(?![\w/-])(?!\.\d)"

@@ -144,6 +144,22 @@ class Raised:
     """The script through whose top it went, so that it ended the program; empty if that is not known."""
 
 
+_WRAPPERS = ("RuntimeError", "ImportError", "SystemError", "Exception")
+"""What extensions in C++ raise in place of the exception that came to them."""
+_WRAPPED = re.compile(
+    r"(?P<name>KeyboardInterrupt|SystemExit|MemoryError|[A-Z]\w+Error)(?::\s*(?P<message>.*))?$"
+)
+
+
+def _unwrapped(text: str, name: str, message: str) -> tuple[str, str, str]:
+    """(text, class name, message) of an exception; of the one in its message in place of one that only wraps it:
+    ``RuntimeError: KeyboardInterrupt:``."""
+    inner = _WRAPPED.match(message) if name in _WRAPPERS else None
+    if inner is None:
+        return text, name, message
+    return message.rstrip(": "), inner["name"], inner["message"] or ""
+
+
 def split_error(text: str) -> tuple[str, str] | None:
     """(class name, message) of a ``SomeError: message`` line; ``None`` for any other line."""
     match = _ERROR_NAME.match(text)
@@ -197,6 +213,8 @@ class Tracebacks:
         """
         head = _HEAD.search(text) if HEAD in text else None
         if head is not None:
+            if self._wraps(prefix, text[: head.start()]):
+                return True, None
             return True, self._begin(prefix, text, head, line)
         if text.startswith(_CHAIN):
             self._chained = ANNOUNCED
@@ -216,6 +234,15 @@ class Tracebacks:
         self._ignored = max(0, self._ignored - 1)
         self._chained = max(0, self._chained - 1)
         return False, None
+
+    def _wraps(self, prefix: str, before: str) -> bool:
+        """Whether the error at the end of the open traceback has another traceback as its message, as data loaders
+        pass on what their workers raise: it goes on, to the error of that one."""
+        trace = self.open.get(prefix)
+        if trace is None or trace.seen == 0:
+            return False
+        named = split_error(before.strip())
+        return named is not None and not named[1]
 
     def _announced(self) -> tuple[bool, bool]:
         said = bool(self._ignored), bool(self._chained)
@@ -271,7 +298,8 @@ class Tracebacks:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
         del self.open[prefix]
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
-        return True, Raised(trace.line, trace.text, text, *error, *how, script=trace.script)
+        told = _unwrapped(text, *error)
+        return True, Raised(trace.line, trace.text, *told, *how, script=trace.script)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

@@ -33,6 +33,8 @@ class LogTrouble:
     newest: Finding
     order: int
     """Its place in the order in which troubles were found."""
+    over: bool = False
+    """Its sentinel does not find it any more."""
 
 
 class LogTroubles:
@@ -62,9 +64,11 @@ class LogTroubles:
                 if before is not None:
                     trouble = self._troubles.pop(before)
                 self._troubles[key] = trouble
-            trouble.newest = finding
+            trouble.newest, trouble.over = finding, False
             if _role(trouble.first) != "root" and _role(finding) == "root":
                 trouble.first = finding  # the earlier finding was fallout of this one
+        for key in self._troubles.keys() - reported:
+            self._troubles[key].over = True
         return news
 
     def _replaced(
@@ -102,8 +106,11 @@ def judge(
     """The verdict over all troubles of a log. ``ordered``: the order of its lines is that of the run. Where
     the logs of several ranks are not, it is not known what came after a claim of the end: then only what
     was not saved counts."""
-    newest = [t.newest for t in troubles]
-    fatal = [f for f in newest if f.fatal and f.severity >= Severity.WARNING]
+    known = list(troubles)
+    newest = [t.newest for t in known]
+    # a loss that is a number again, and stays one, has not cost the run
+    lasting = [t.newest for t in known if not (t.over and row(t.newest.trouble).numbers)]
+    fatal = [f for f in lasting if f.fatal and f.severity >= Severity.WARNING]
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
         counts = LOST if not ordered and progress.done_line is not None else FAILS
@@ -149,7 +156,7 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     """The class of the root cause: of the last attempt, exact classes before fallout, the first."""
     if not fatal:
         return None
-    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS]
+    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS and not _in_leaving(f, fatal)]
     roots = [f for f in exact if _role(f) == "root"] or exact
     own = [f for f in roots if f.trouble not in COLLECTIVE]
     if own:
@@ -165,6 +172,14 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
         return _first(raised or roots)
     # There are only side effects: a kill says more than a dead rank.
     return min(fatal, key=lambda f: (f.trouble == "rank_failed", f.line)).trouble
+
+
+def _in_leaving(crash: Finding, fatal: Sequence[Finding]) -> bool:
+    """Whether a program crashed while it was taken down: an exception had gone through the top of its script."""
+    return crash.trouble == "segfault" and any(
+        f.trouble == "python_exception" and f.details.get("script") and f.line < crash.line
+        for f in fatal
+    )
 
 
 def _behind(cause: str, found: Iterable[Finding]) -> str:

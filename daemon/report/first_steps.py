@@ -9,7 +9,7 @@ from middlewatch.sentinels.kit import HandbookPage
 
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
-from ..parsers.last_error import signal_of
+from ..parsers.exit_status import signal_of
 from .words import filled
 
 BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))

@@ -72,7 +72,7 @@ CHECKPOINTS: tuple[Signature, ...] = (
         r"|truncated file: eof"
         r"|file signature not found"
         r"|bad object header version"
-        r"|DataLossError(?!.*(?:corrupted|truncated) record)"
+        r"|DataLossError(?!.*(?:(?:corrupted|truncated) record|IteratorGetNext))"
         r"|kMaxSupportedFileFormatVersion INTERNAL ASSERT"
         r"|Unpack failed: incomplete input"
         r"|(?i:"

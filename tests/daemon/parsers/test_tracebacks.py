@@ -38,6 +38,8 @@ FRAMES = 'Traceback (most recent call last):\n  File "train.py", line 9, in <mod
         ),
         ("ModuleNotFoundError: No module named 'apex'", "launch_error", "ModuleNotFoundError"),
         ("KeyboardInterrupt", "interrupted", "KeyboardInterrupt"),
+        ("RuntimeError: KeyboardInterrupt: ", "interrupted", "KeyboardInterrupt"),
+        ("RuntimeError: KeyError: 'input'", "python_exception", "KeyError"),
         ("my.pkg.BadThing: it broke", "python_exception", "BadThing"),
         ("_pickle.UnpicklingError: invalid load key, '\\x00'.", "ckpt_corrupt", "UnpicklingError"),
         ("socket.timeout: The read operation timed out", "network_error", "timeout"),
@@ -52,7 +54,17 @@ def test_the_last_line_gives_the_class(last: str, trouble: str, exception: str) 
     (event,) = events(f"step 1 loss 2.0\n{FRAMES}{last}\n")
     assert (event.trouble, event.line, event.details["traceback_line"]) == (trouble, 6, 2)
     assert event.details["exception"] == exception
-    assert event.text == last.strip()
+    assert event.text in last
+
+
+def test_a_traceback_as_the_message_of_an_error() -> None:
+    """Older data loaders pass on what a worker raised so."""
+    inner = FRAMES.replace("train.py", "/srv/data.py")
+    text = f"{FRAMES}FileNotFoundError: {inner}FileNotFoundError: [Errno 2] No such file: 'a.jpg'\n"
+    (event,) = events(text)
+    assert (event.line, event.details["traceback_line"]) == (9, 1)
+    assert event.text.endswith("No such file: 'a.jpg'")
+    assert event.details["script"] == "train.py"
 
 
 WORKER = """Traceback (most recent call last):

@@ -229,3 +229,26 @@ def test_arguments_refused_with_other_words_are_another_start() -> None:
     second = "train.py: error: argument --fp16: Truthy value expected: got s\n"
     said = read(first, "usage: train.py [-h]\n" * 40, second, second)
     assert [r["line"] for r in said if r["type"] == "finding"] == [1, 42]
+
+
+def test_a_crash_while_the_program_is_taken_down() -> None:
+    """The exception that ended it had gone through the top of its script."""
+    crash = "FatalError: `Segmentation fault` is detected by the operating system.\n"
+    assert ending(steps(1, 60), RAISED, crash) == ("failed", "python_exception")
+    assert ending(steps(1, 60), crash) == ("failed", "segfault")
+
+
+def test_a_loss_that_has_no_number_yet() -> None:
+    """The mean of nothing, until the buffer of an agent is full."""
+    warm_up = "".join(f"episode={n} step={n * 9} reward=9.0 loss=nan\n" for n in range(1, 16))
+    learns = "".join(
+        f"episode={n} step={n * 9} reward=9.0 loss={2 - n / 900:.4f}\n" for n in range(16, 400)
+    )
+    assert ending(warm_up, learns, "training finished\n")[0] == "finished"
+    assert ending(learns, warm_up, "training finished\n") == ("failed", "loss_nan")
+
+
+def test_a_spinner_that_stands_far_from_its_end() -> None:
+    table = "key      | value    | mean\nmel/loss | 0.823981 | 0.851631\n"
+    bars = "\u2827 Iteration (train) 1001/2500000   0:04:09 / 111:43:06\n\u2827 Iteration (val)   0/21   0:00:00 / -:--:--\n"
+    assert ending(table, bars)[0] == "cut"
