@@ -25,8 +25,9 @@ from .save_names import CheckpointPath, FileState, SaveNames
 
 __all__ = ["DEEPEST", "CheckpointFinder", "CheckpointPath"]
 
-DEEPEST = 3
-"""Levels of folders below a watched one that are searched: ``out/run/checkpoints/step_10``."""
+DEEPEST = 5
+"""Levels of folders below a watched one that are searched. Ultralytics saves to ``runs/detect/train/weights``, MLflow
+to ``mlartifacts/ID/artifacts/checkpoints/epoch_0``."""
 MOST_NAMES = 20_000
 """Names listed in one scan, under all watched folders together, newest folders first: 50 ms. The last of
 these folders is listed whole, if it has no more names than this."""

@@ -66,3 +66,5 @@ class Contents:
     """Remarks for a person."""
     globals: frozenset[str] = frozenset()
     """Names that the pickles of its items would import, of a distributed checkpoint."""
+    elsewhere: Sequence[str] = ()
+    """Names of tensors whose numbers are in another file."""

@@ -15,7 +15,7 @@ Kind = Literal["dcp", "deepspeed", "hf", "folder"]
 """Kind of a folder that is one checkpoint: of torch.distributed.checkpoint, a DeepSpeed tag, of the
 Hugging Face Trainer, or any other folder with weights in it (LitGPT, Accelerate, Megatron)."""
 
-WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors")
+WEIGHTS = (".pt", ".pth", ".ckpt", ".safetensors", ".pth.tar", ".pt.tar")
 """Files with these endings hold tensors, whatever they are called."""
 MODELS = (
     *(".pdparams", ".pdopt", ".gguf", ".onnx", ".tflite", ".eqx", ".nemo", ".pt2", ".keras"),
@@ -118,6 +118,7 @@ _STEPS = (
     ),
     re.compile(rf"(?<![a-z])(?:global[-_]?)?steps?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
     re.compile(rf"(?<![a-z])iter(?:ation)?s?[-_=]?(\d+)(k|m)?{_END}", re.IGNORECASE),
+    re.compile(rf"(?<![a-z])ep\d+-ba(\d+)(){_END}"),  # Composer: epoch and batch
     re.compile(
         rf"(?<![a-z])(?:checkpoint|ckpt|chkpt|model|weights|state|snapshot|save|net|adapter)[-_.=]?(\d+)(k)?{_END}",
         re.IGNORECASE,
@@ -325,7 +326,7 @@ def step_of(name: str) -> float | None:
     if shard(name):
         return None
     for position, pattern in enumerate(_STEPS):
-        if position >= 5 and epoch_of(name) is not None:
+        if position >= len(_STEPS) - 2 and epoch_of(name) is not None:
             return None  # a bare number beside an epoch is that epoch
         found = pattern.search(name)
         if found:

@@ -53,9 +53,10 @@ def _files(path: str) -> Iterator[str]:
             yield part.base
 
 
-def of_tensors(tensors: Iterable[TensorAt]) -> tuple[str, ...]:
-    """Floating-point tensors by the first word of their names; one in several parts counts once."""
-    counts: Counter[str] = Counter()
+def of_tensors(tensors: Iterable[TensorAt], elsewhere: Iterable[str] = ()) -> tuple[str, ...]:
+    """Floating-point tensors by the first word of their names; one in several parts counts once. ``elsewhere``:
+    names of tensors whose numbers are in other files."""
+    counts = Counter(name.partition(".")[0].partition("/")[0] for name in elsewhere)
     wholes = set()
     for tensor in tensors:
         if tensor.of not in wholes:

@@ -145,10 +145,23 @@ def _by_kind(peek: BoundedFile, kind: recognise.FileKind, guess: Format, path: s
         hdf5.check(peek)
         return FileVerdict("ok", progress=hdf5.told_by(peek))
     if path.endswith((".pt", ".pth", ".pt2", ".ckpt")):
+        if _is_text(peek):
+            return FileVerdict("ok", "counters as text: no tensors in it", guess)
         head = peek.read_up_to(0, 4)
         what = "begins with zeroes" if not any(head) else f"begins with {head.hex(' ')}"
         return FileVerdict("corrupt", f"not a torch file: it {what}", guess)
     return FileVerdict("unverifiable", "not a known checkpoint format")
+
+
+_LONGEST_TEXT = 4096
+_COUNTERS = re.compile(rb"\s*(?:[-+]?\d[\d.eE+-]*|(?:[A-Za-z_]\w*: [ -~]*\n)+)\s*")
+"""A number, or a few of them with their names (YAML)."""
+
+
+def _is_text(peek: BoundedFile) -> bool:
+    """Whether a file has counters as text, as those of SpeechBrain (``counter.ckpt``: ``3``)."""
+    short = 0 < peek.size <= _LONGEST_TEXT
+    return short and _COUNTERS.fullmatch(peek.read_at(0, peek.size)) is not None
 
 
 def _zip(peek: BoundedFile, path: str) -> FileVerdict:
@@ -219,7 +232,7 @@ def _of_reader(peek: BoundedFile, path: str, called: str, read: readers.Reader) 
         if inside is not None:
             return inside
     detail = "; ".join((f"{called}: {found.notes[0]}", *found.notes[1:])) if found.notes else called
-    listed = composition.of_tensors(found.tensors)
+    listed = composition.of_tensors(found.tensors, found.elsewhere)
     return FileVerdict("ok", detail, progress=found.progress, parts=listed)
 
 

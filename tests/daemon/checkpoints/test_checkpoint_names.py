@@ -24,6 +24,8 @@ from middlewatch.sentinels.kit.metric_keys import canonical, fold
         ("model_00019560.pt", 19560, None),
         ("step-00001000", 1000, None),
         ("step_10k.pt", 10_000, None),
+        ("ep2-ba20-rank0.pt", 20, 2),
+        ("recovery-4-2.pth.tar", None, None),
         ("20000", 20000, None),
         ("ema_0.9999_050000.pt", 50000, None),
         ("checkpoint_epoch_7.pth", None, 7),

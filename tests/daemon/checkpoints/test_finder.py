@@ -38,7 +38,7 @@ def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
         "step_7/lit_model.pth",
         "dist/.metadata",
         "runs/a/b/deep.pt",
-        "runs/a/b/c/too_deep.pt",
+        "runs/a/b/c/d/e/too_deep.pt",
         "wandb/model.pt",
         ".hidden/model.pt",
         "samples/step_5/picture.png",

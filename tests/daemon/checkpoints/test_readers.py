@@ -115,6 +115,27 @@ def test_an_archive_of_any_name_is_an_agent_by_its_first_record(tmp_path: Path) 
     assert any("optimizer" in part for part in found["parts"])
 
 
+def test_a_few_words_under_the_ending_of_torch(tmp_path: Path) -> None:
+    """SpeechBrain keeps the count of its epochs so."""
+    torch = pytest.importorskip("torch")
+    folder = tmp_path / "CKPT+2026-11-27+04-14-38+00"
+    folder.mkdir()
+    torch.save({"w": torch.zeros(3)}, folder / "model.ckpt")
+    for text, state in (
+        ("20", "ok"),
+        ("step: 3\n", "ok"),
+        ("\0\0", "corrupt"),
+        ("\x80x", "corrupt"),
+    ):
+        (folder / "counter.ckpt").write_text(text, "latin-1")
+        assert levels.describe(str(folder))["state"] == state, text
+
+
+def test_an_index_of_tensorflow_tells_what_is_in_its_data(there: Path) -> None:
+    found = levels.describe(str(there / "ckpt-2.index"), "structure")
+    assert found["parts"]
+
+
 def test_a_save_with_an_ending_that_its_program_made_up(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     torch.save({"w": torch.zeros(3)}, tmp_path / "ppo.cleanrl_model")

@@ -24,7 +24,7 @@ def read(peek: BoundedFile, path: str) -> Contents:
     """See the package. Every data file has to be there, and be as long as its entries say."""
     if peek.size < _FOOTER or peek.read_at(peek.size - len(MAGIC), len(MAGIC)) != MAGIC:
         raise Malformed("the file is cut off: the end of its table is missing")
-    shards, ends, count = 0, dict[int, int](), 0
+    shards, ends, called = 0, dict[int, int](), list[str]()
     footer = peek.read_at(peek.size - _FOOTER, _FOOTER)
     _, _, at = _handle(footer, 0)
     start, size, _ = _handle(footer, at)
@@ -35,10 +35,11 @@ def read(peek: BoundedFile, path: str) -> Contents:
             if not key:
                 shards = told.get(1, 1)
                 continue
-            count += 1
+            called.append(key.decode("utf-8", "replace"))
             ends[told.get(3, 0)] = max(ends.get(told.get(3, 0), 0), told.get(4, 0) + told.get(5, 0))
     _check_data(path, shards or 1, ends)
-    return Contents(notes=(f"{count} tensors; their own checksums (CRC-32C) are not compared",))
+    said = f"{len(called)} tensors; their own checksums (CRC-32C) are not compared"
+    return Contents(elsewhere=called, notes=(said,))
 
 
 def has_data(path: str) -> bool:
