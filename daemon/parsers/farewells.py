@@ -25,12 +25,13 @@ ENDS = re.compile(
     r"|\bended\b|\bover\b|\bgood ?bye\b|\bbye\b|\bsuccess(?:ful(?:ly)?)?\b|\btrain_runtime\b|\bbeendet\b|\bfertig\b"
     r"|\btermin[\u00e9oa]|\bfin\b|\bdur\u00e9e totale\b)"
     r"|\u5b8c\u6210|\u7ed3\u675f|\u5b8c\u4e86|\u7d42\u4e86|\uc644\ub8cc"
+    r"|^Saving latest checkpoint\.\.\.$"  # Lightning until 1.5, once its loop is over
 )
 RESULTS = re.compile(
     r"(?i:\bbest\b|\btest(?:ing|ed)?\b|\bresults?\b|\bsummary\b|\btotal\b|\belapsed\b|\btook\b|\bexport|\breport\b|\boverall\b"
     r"|\b(?:sav(?:ed|ing)|wrote|written|stored)\b.{0,60}\b(?:model|weights|results?|metrics|history|best|last|json|csv|onnx)\b"
     r"|^(?!.*(?:checkpoint|ckpt|(?:step|epoch)[ _-]?\d)).*\b(?:saved|wrote|written|stored|dumped|gespeichert|guardad[oa]s?|enregistrée?s?|salv[oa]|salvat[aeio]|zapisan\w*|opgeslagen|sparad|lagret|kaydedildi|tallennettu|сохран[её]н\w*)\b"
-    r"|\bartifacts?\b|\bscores?\b|\baverage\b|\bmean\b)|\u4fdd\u5b58|\uc800\uc7a5"
+    r"|\bartifacts?\b|\bscores?\b|\bprueba\b|\bprecisi(?:ón|on)\b|\bgenauigkeit\b|\bprécision\b|\bacurácia\b|测试|准确率|\baverage\b|\bmean\b)|\u4fdd\u5b58|\uc800\uc7a5"
 )
 
 

@@ -8,7 +8,7 @@ complain, an exit status. It counts in one place only, after the loop, as the la
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .by_words import trouble_of
@@ -158,6 +158,8 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         for i, (_, text) in enumerate(last)
         if says_error(text, words=bool(of_loop) or text in late)
     ]
+    if not wrong and new and _gave_status(new[-1][1]):  # a loop of attempts, and this is the last
+        last, wrong = [new[-1]], [0]
     loose = not of_loop and not any(says_error(text, words=False) for _, text in last)
     if (
         not wrong
@@ -175,7 +177,7 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         return {}
     head = head_of_stack(block)
     if wrong and (head < 0 or not passes_on(last[wrong[0]][1])):
-        number, text = last[wrong[0]]
+        number, text = last[_naming(last, wrong)]
     else:
         if head < 0 or ENDS.search(block[head][1]) or _NO_ERROR.search(block[head][1]):
             return {"block_line": block[0][0] if block else 0}
@@ -191,6 +193,13 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         "before": said_before(block, number) if passes_on(text) else "",
         "block_line": block[0][0] if block else number,
     }
+
+
+def _naming(last: Lines, wrong: Sequence[int]) -> int:
+    """Of the errors that stand together, the first that names an exception: those above it only announce it."""
+    together = [i for place, i in enumerate(wrong) if i == wrong[0] + place]
+    named = (i for i in together if split_error(last[i][1]) or _RAISED.search(last[i][1]))
+    return next(named, wrong[0])
 
 
 def _without_source(lines: Lines) -> Lines:
@@ -253,6 +262,11 @@ def says_error(line: str, *, words: bool = True) -> bool:
         return False
     said = STATUS.search(line) or any(form.search(line) for form in _ERRORS)
     return bool(said) or _names_it(line)
+
+
+def _gave_status(line: str) -> bool:
+    """Whether a line is about an error and has the exit status of a program."""
+    return says_error(line, words=False) and STATUS.search(line) is not None
 
 
 def _tells_what(line: str) -> bool:

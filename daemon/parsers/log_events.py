@@ -66,7 +66,9 @@ def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent
     """The events of a line. ``rows``: indices of the signatures that may match it.
 
     The uncaught error of a program in any language also has the class that its words mean."""
-    found = matcher.matches(text, rows)
+    # what may have been is no evidence: "common causes include: (1) … (2) …"
+    guesses = _GUESSES.search(text)
+    found = matcher.matches(text[: guesses.start()] if guesses else text, rows)
     if _READING_DATA.search(text):
         found = [(row, more) for row, more in found if row.trouble != "ckpt_corrupt"]
     said = [_event(row, details, text, place) for row, details in found]
@@ -117,6 +119,9 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     return said
 
 
+_GUESSES = re.compile(
+    r"(?i)\b(?:common|possible|potential|likely|probable) (?:root )?(?:causes?|reasons?)\b.{0,60}\(?1[).]"
+)
 _CRASHED = re.compile(
     r"(?i)\babort(?:ed)?\b(?! due| by| because)|\btrap\b|illegal instruction|segmentation|bus error"
 )

@@ -31,7 +31,7 @@ _SCRIPT = re.compile(r'^\s{1,12}File "(?P<file>[^"<]{1,300})", line \d+, in <mod
 """The first frame of an exception that nobody caught in the main thread of a script."""
 _IGNORED = re.compile(
     r'^(?:Exception ignored in\b|Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
-    r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved)"
+    r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved|An error occurred during Hydra's exception formatting)"
 )
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
@@ -68,6 +68,10 @@ _JOINED = re.compile(
     r"(?:^|\\n|\s)(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit))(?P<tail>:\s?.*)?$",
     re.DOTALL,
 )
+
+_EMPTY = ("ChildFailedError", "KeyboardInterrupt")
+"""Exceptions with a colon and no message: a table of ranks follows, or nothing."""
+MAX_BLANK = 2
 
 MAX_OPEN = 64
 """Tracebacks followed at once: the ranks of eight nodes."""
@@ -112,10 +116,14 @@ class Open:
     """One of its frames loads a checkpoint."""
     script: str = ""
     """The file of its first frame, if that is the top of a script."""
+    error: str = ""
+    """Its last line, if the message begins in the lines below."""
+    blank: int = 0
+    """Blank lines below that one."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
-        "load",
+        *("load", "error", "blank"),
     )
 
 
@@ -239,7 +247,7 @@ class Tracebacks:
         """Whether the error at the end of the open traceback has another traceback as its message, as data loaders
         pass on what their workers raise: it goes on, to the error of that one."""
         trace = self.open.get(prefix)
-        if trace is None or trace.seen == 0:
+        if trace is None or trace.seen == 0 or trace.error:
             return False
         named = split_error(before.strip())
         return named is not None and not named[1]
@@ -281,6 +289,8 @@ class Tracebacks:
         return Raised(line, text, error, name.rpartition(".")[2], message, ignored, chained)
 
     def _follow(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
+        if trace.error:
+            return self._with_message(prefix, trace, text.strip())
         trace.seen += 1
         trace.data = trace.data or _OF_DATA.search(text) is not None
         trace.save = trace.save or _OF_SAVE.search(text) is not None
@@ -296,10 +306,28 @@ class Tracebacks:
         error = split_error(text)
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
+        if text.rstrip().endswith(":") and not error[1] and error[0] not in _EMPTY:
+            trace.error = text
+            return True, None
         del self.open[prefix]
+        return True, self._ended(trace, text, *error)
+
+    def _with_message(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
+        """An exception with a colon and nothing behind it has a message that begins with a new line."""
+        if not text and trace.blank < MAX_BLANK:
+            trace.blank += 1
+            return True, None
+        del self.open[prefix]
+        if not re.search(r"[^\W\d_]{2}", text):
+            return False, self._unfinished(trace)
+        error = f"{trace.error.rstrip()} {text}"
+        return True, self._ended(trace, error, *(split_error(error) or ("", "")))
+
+    @staticmethod
+    def _ended(trace: Open, text: str, name: str, message: str) -> Raised:
+        told = _unwrapped(text, name, message)
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
-        told = _unwrapped(text, *error)
-        return True, Raised(trace.line, trace.text, *told, *how, script=trace.script)
+        return Raised(trace.line, trace.text, *told, *how, script=trace.script)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray
@@ -320,8 +348,10 @@ class Tracebacks:
                 at += 1
         return text[at:]
 
-    @staticmethod
-    def _unfinished(trace: Open) -> Raised | None:
+    @classmethod
+    def _unfinished(cls, trace: Open) -> Raised | None:
+        if trace.error:
+            return cls._ended(trace, trace.error, *(split_error(trace.error) or ("", "")))
         if trace.headless:
             return None
         return Raised(trace.line, trace.text, "", "", "", trace.ignored, trace.chained)

@@ -156,7 +156,7 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     """The class of the root cause: of the last attempt, exact classes before fallout, the first."""
     if not fatal:
         return None
-    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS and not _in_leaving(f, fatal)]
+    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS and not _follows(f, fatal)]
     roots = [f for f in exact if _role(f) == "root"] or exact
     own = [f for f in roots if f.trouble not in COLLECTIVE]
     if own:
@@ -174,11 +174,17 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     return min(fatal, key=lambda f: (f.trouble == "rank_failed", f.line)).trouble
 
 
-def _in_leaving(crash: Finding, fatal: Sequence[Finding]) -> bool:
-    """Whether a program crashed while it was taken down: an exception had gone through the top of its script."""
-    return crash.trouble == "segfault" and any(
-        f.trouble == "python_exception" and f.details.get("script") and f.line < crash.line
-        for f in fatal
+def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
+    """Whether an exception had come before what is only its consequence: a crash while the program is taken down,
+    after the exception had gone through the top of its script; a worker that ended with status 1, as Python
+    does with an exception."""
+    before = (f for f in fatal if f.trouble == "python_exception" and f.line < end.line)
+    if end.trouble == "segfault":
+        return any(f.details.get("script") for f in before)
+    return (
+        end.trouble == "dataloader_worker_killed"
+        and "exit code 1" in end.summary
+        and any(before)
     )
 
 

@@ -94,6 +94,8 @@ def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:
 
 AROUND = 12
 """Lines before an error that are shown with it."""
+LONGEST_TRACEBACK = 80
+"""Lines of a traceback that are shown, its end: frames of libraries are most of a longer one."""
 _KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)")
 _LIMITS = {
     signals.SIGXCPU: "raise the limit of CPU time, or start without it: `ulimit -t`",
@@ -101,10 +103,11 @@ _LIMITS = {
 }
 
 
-def first_step_in_log(trouble: str, line: int, text: str, *, traceback: bool) -> str:
+def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) -> str:
     """The first step for a finished log, where its evidence asks for one of its own; else empty.
 
-    ``line`` and ``text``: the proof. Without a ``traceback`` the lines before it say what happened."""
+    ``line`` and ``text``: the proof. ``traceback``: the line of its head; without one (0) the lines before the proof
+    say what happened."""
     low, signal = text.lower(), signal_of(text)
     for number, words in _LIMITS.items():
         if signal == number or f"(-{number})" in text:
@@ -113,7 +116,13 @@ def first_step_in_log(trouble: str, line: int, text: str, *, traceback: bool) ->
         return _HANGUP
     if trouble == "process_killed" and (signal == signals.SIGKILL or _KILLED.search(low)):
         return _MEMORY
-    if trouble in ("python_exception", "rank_failed", "launch_error") and not traceback:
+    if trouble in ("python_exception", "rank_failed", "launch_error"):
+        if traceback:
+            first = max(traceback, line - LONGEST_TRACEBACK)
+            return (
+                f"read the traceback to its end, from the last frame in a file of your own on: "
+                f"`sed -n '{first},{line + 4}p' LOG`"
+            )
         first = max(1, line - AROUND)
         return f"read what stands before the error: `sed -n '{first},{line + 4}p' LOG`"
     return ""

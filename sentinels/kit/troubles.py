@@ -195,10 +195,16 @@ def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
     return None if event.fatal else next((t for t in group if not t.fatal), None)
 
 
+_IMPORTS = ("ModuleNotFoundError", "ImportError")
+
+
 def _of_another_start(before: LogEvent, event: LogEvent) -> bool:
-    """Whether a program complains of its arguments with other words: that ends it, so this is the next one."""
-    mine = event.trouble == "launch_error" and event.signature == before.signature == ARGUMENTS
-    return mine and event.rank == before.rank and event.text != before.text
+    """Whether a program complains of its arguments, or of a missing module, with other words: that ends it, so this
+    is the next one."""
+    if event.trouble != "launch_error" or event.rank != before.rank or event.text == before.text:
+        return False
+    imports = (one.details.get("exception") in _IMPORTS for one in (before, event))
+    return event.signature == before.signature == ARGUMENTS or all(imports)
 
 
 def _finding(one: Trouble, key: str) -> Finding:

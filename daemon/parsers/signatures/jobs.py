@@ -61,7 +61,8 @@ JOBS: tuple[Signature, ...] = (
         r"|\bdied with <Signals\.SIGTERM"
         r"|\bTerminated by signal 15\b"
         r"|\bmake(?:\[\d+\])?: \*\*\* \[[^\]]{1,200}\] (?:Error (?:124|143)\b|Terminated)"
-        r"|KILLED BY SIGNAL: 15\b",
+        r"|KILLED BY SIGNAL: 15\b"
+        r"|`Termination signal` is detected",
         role="cascade",
         source="torch elastic, Lightning, systemd, docker, megatron dist_signal_handler",
     ),

@@ -74,7 +74,7 @@ MEMORY: tuple[Signature, ...] = (
     Signature(
         "oom-daemon",
         "host_oom_kill",
-        r"killed by the OOM killer"
+        r"(?<!\(1\) the process was )killed by the OOM killer"
         r"|[Ff]ailed with result 'oom-kill'"
         r"|systemd-oomd.{0,20} [Kk]illed "
         r"|\bKilled /\S+ due to memory (?:pressure|used)"

@@ -67,6 +67,46 @@ def test_a_traceback_as_the_message_of_an_error() -> None:
     assert event.details["script"] == "train.py"
 
 
+@pytest.mark.parametrize(
+    ("below", "message"),
+    [
+        ("All the 5 fits failed.\nIt is very likely\n", "All the 5 fits failed."),
+        ("\n        An attempt has been made\n", "An attempt has been made"),
+        ("", ""),
+        ("====\nstep 3 loss 2.0\n", ""),
+    ],
+)
+def test_a_message_that_begins_in_the_line_below(below: str, message: str) -> None:
+    (event,) = events(f"{FRAMES}ValueError: \n{below}")
+    assert event.trouble == "python_exception"
+    assert event.details["message"] == message
+
+
+def test_two_errors_of_which_one_waits_for_its_message() -> None:
+    told = events(f"{FRAMES}ValueError:\n{FRAMES}KeyError: 'x'\n")
+    assert [one.details["exception"] for one in told] == ["ValueError", "KeyError"]
+
+
+def test_the_formatting_of_hydra_is_not_what_went_wrong() -> None:
+    text = (
+        "An error occurred during Hydra's exception formatting:\nAssertionError()\n"
+        f"{FRAMES}AssertionError\n\nDuring handling of the above exception, another exception occurred:\n\n"
+        f"{FRAMES}AttributeError: 'PPO' object has no attribute 'logger'\n"
+    )
+    fatal = [one for one in events(text) if one.fatal]
+    assert [one.details["exception"] for one in fatal] == ["AttributeError"]
+
+
+def test_reasons_that_may_have_been_are_no_evidence() -> None:
+    ray = (
+        "(raylet) A worker died or was killed by an unexpected system error. Some common causes include: "
+        "(1) the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called, "
+        "or (3) the worker crashed unexpectedly due to SIGSEGV or another unexpected error.\n"
+    )
+    assert {one.trouble for one in events(ray)}.isdisjoint({"host_oom_kill", "segfault"})
+    assert events("the process was killed by the OOM killer\n")[0].trouble == "host_oom_kill"
+
+
 WORKER = """Traceback (most recent call last):
   File "/venv/torch/utils/data/_utils/worker.py", line 349, in _worker_loop
     data = fetcher.fetch(index)

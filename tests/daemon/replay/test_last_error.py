@@ -254,3 +254,32 @@ def test_a_program_without_a_loop_says_last_why_it_stopped() -> None:
     start = "reading train-b.svm\nno cache found, not needed\nseed is fixed\nkernel rbf\nfolds five\n[grid] set=b C=1\n"
     assert replayed(f"{start}Wrong input format at line 641\n")[1]["verdict"] == "failed"
     assert replayed(f"{start}model was written\n")[1]["verdict"] != "failed"
+
+
+def test_the_last_of_many_attempts_that_failed() -> None:
+    attempts = "".join(
+        f"2026-11-26 10:{n:02}:01,062 - INFO - creating the model\n"
+        f"2026-11-26 10:{n:02}:02,270 - ERROR - Error en entrenamiento: Command '['ollama', 'create']' returned"
+        " non-zero exit status 1.\n"
+        for n in range(6)
+    )
+    said, end = replayed(attempts)
+    assert end["verdict"] == "failed"
+    assert "ollama" in said[-1]["evidence"]
+    assert replayed(attempts + "2026-11-26 10:07:00,000 - INFO - creating the model\n")[1]["verdict"] == "cut"
+
+
+def test_of_errors_that_stand_together_the_one_with_a_name() -> None:
+    text = (
+        "Error executing job with overrides: ['+seed=0', 'model=Cnn10']\n"
+        "Error in call to target 'datasets.SpeechCommands':\n"
+        "ValueError(\"Directory 'log_mel_16k' does not exist.\")\n\n"
+        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
+    )
+    said, end = replayed(loop(9) + text)
+    assert end["verdict"] == "failed"
+    assert said[-1]["evidence"].startswith("ValueError")
+
+
+def test_the_last_save_of_an_older_lightning() -> None:
+    assert replayed(loop(60) + "Saving latest checkpoint...\n")[1]["verdict"] == "finished"

@@ -252,3 +252,22 @@ def test_a_spinner_that_stands_far_from_its_end() -> None:
     table = "key      | value    | mean\nmel/loss | 0.823981 | 0.851631\n"
     bars = "\u2827 Iteration (train) 1001/2500000   0:04:09 / 111:43:06\n\u2827 Iteration (val)   0/21   0:00:00 / -:--:--\n"
     assert ending(table, bars)[0] == "cut"
+
+
+def test_a_worker_that_ended_with_an_exception_of_its_own() -> None:
+    frames = RAISED.rpartition("ValueError")[0]
+    died = f"{frames}RuntimeError: DataLoader worker (pid 7) exited unexpectedly with exit code 1.\n"
+    assert ending(steps(1, 60), RAISED, died) == ("failed", "python_exception")
+    assert ending(steps(1, 60), died) == ("failed", "dataloader_worker_killed")
+
+
+def test_a_module_is_missing_and_then_another_one() -> None:
+    frames = RAISED.rpartition("ValueError")[0]
+    one, other = (
+        f"{frames}ModuleNotFoundError: No module named '{name}'\n" for name in ("jax", "optuna")
+    )
+    told = [r for r in read(one, "some line\n", other) if r["type"] == "finding"]
+    assert [t["details"]["message"] for t in told] == [
+        "No module named 'jax'",
+        "No module named 'optuna'",
+    ]

@@ -20,7 +20,12 @@ from middlewatch.daemon.report.first_steps import first_step_in_log
     ],
 )
 def test_it_follows_the_evidence(trouble: str, text: str, step: str) -> None:
-    assert step in first_step_in_log(trouble, 40, text, traceback=False)
+    assert step in first_step_in_log(trouble, 40, text)
+
+
+def test_a_traceback_is_shown_from_its_head_to_its_end() -> None:
+    assert "sed -n '31,44p' LOG" in first_step_in_log("python_exception", 40, "KeyError: 'x'", 31)
+    assert "sed -n '320,404p' LOG" in first_step_in_log("python_exception", 400, "KeyError: 'x'", 9)
 
 
 @pytest.mark.parametrize(
@@ -33,4 +38,4 @@ def test_it_follows_the_evidence(trouble: str, text: str, step: str) -> None:
     ],
 )
 def test_a_number_that_is_no_exit_status_asks_for_nothing(trouble: str, text: str) -> None:
-    assert first_step_in_log(trouble, 40, text, traceback=True) == ""
+    assert first_step_in_log(trouble, 40, text, 12) == ""
