@@ -102,7 +102,7 @@ def _trials(view: View) -> Iterator[Finding]:
     """A finding if none of the last trials of a search ended with a result."""
     trials = trials_of(view)
     line = None if trials is None or not trials.hopeless else trials.newest
-    if trials is not None and line is not None:
+    if trials is not None and line is not None and (not trials.failing or trials.lasts(view.now)):
         metric, value = "train_loss", math.nan if "nan" in line.text.lower() else math.inf
         raised = _raised(view, line.at) if trials.failing else None
         says = line.text.strip()[:120] if raised is None else describe_event(raised)

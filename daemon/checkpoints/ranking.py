@@ -14,8 +14,7 @@ from middlewatch.sentinels.kit.saves.damage import written
 from middlewatch.sentinels.kit.saves.siblings import kind_of
 
 from ..config.schema import Config
-from .formats.names import metric_name, step_of
-from .together import called_best
+from .formats.names import called_best, metric_name, step_of
 
 _MILESTONE = re.compile(r"(?:^|[-_./])(?:milestone|final|phase[-_]?\d+[-_]end)", re.IGNORECASE)
 USUAL_METRICS = ("eval_loss", "val_loss")

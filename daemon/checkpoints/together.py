@@ -13,6 +13,8 @@ from typing import Literal
 
 from middlewatch.sentinels.kit import CheckpointSeen
 
+from .formats import names
+
 Role = Literal["whole", "weights", "optimizer", "state", "discriminator", "ema"]
 """What a save holds: everything that a resume needs as far as is known, weights alone, or a half."""
 
@@ -97,7 +99,7 @@ def together(ordered: Sequence[CheckpointSeen]) -> Together:
         if not mains:
             continue
         main = max(
-            mains, key=lambda s: (roles[s.path] == "whole", not called_best(s.path), s.bytes)
+            mains, key=lambda s: (roles[s.path] == "whole", not names.called_best(s.path), s.bytes)
         )
         if rest:
             halves[main.path] = tuple(sorted(s.path for s in rest))
@@ -196,11 +198,6 @@ def _holds_model(seen: CheckpointSeen) -> bool:
     """Whether tensors of a model are known to be in it."""
     words = [part.rpartition("×")[0] for part in seen.parts]
     return any(not _OPTIMIZER_PART.search(word) for word in words)
-
-
-def called_best(path: str) -> bool:
-    """Whether a trainer keeps its best save under this name: ``model_best.pth.tar``."""
-    return "best" in path.rpartition("/")[2].lower()
 
 
 def _last_number(name: str) -> float | None:

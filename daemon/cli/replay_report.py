@@ -154,7 +154,7 @@ def _why(subject: Subject, width: int) -> list[Row]:
             str(subject.ending.cause),
             place.line,
             proof(told),
-            int(told.newest.details.get("traceback_line", 0)),
+            int(str(told.newest.details.get("traceback_line", 0))),
         )
         text = text or (step.text if step is not None else "")
         if text:

@@ -182,9 +182,7 @@ def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
     if end.trouble == "segfault":
         return any(f.details.get("script") for f in before)
     return (
-        end.trouble == "dataloader_worker_killed"
-        and "exit code 1" in end.summary
-        and any(before)
+        end.trouble == "dataloader_worker_killed" and "exit code 1" in end.summary and any(before)
     )
 
 

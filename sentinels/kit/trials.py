@@ -32,6 +32,9 @@ _RESULT = re.compile(
 )
 """The line with which a search ends a trial: ``Trial 6 finished with value: inf``. One that was pruned or
 stopped early is none."""
+LASTS = 2.0
+"""Times the longest wait for a result, for which all trials must have failed: one that fails at once costs
+nothing, and four of them may come within a second (our choice)."""
 
 
 @dataclass(eq=False)
@@ -45,6 +48,8 @@ class Trials(Accumulator):
         "unnamed": "_unnamed",
         "past": "_past",
         "past_bad": "_past_bad",
+        "good_at": "_good_at",
+        "wait_s": "_wait_s",
     }
     search: bool = False
     """A line has named a trial."""
@@ -55,6 +60,10 @@ class Trials(Accumulator):
     """Trials before those that are remembered, ..."""
     _past_bad: int = 0
     """... and how many of them were bad."""
+    _good_at: float | None = None
+    """When the newest result came."""
+    _wait_s: float = 0.0
+    """The longest time between two results."""
     newest: Phase | None = None
     """The newest line with which a trial ended without a finite result."""
 
@@ -92,6 +101,10 @@ class Trials(Accumulator):
         if result is not None:
             value = result["value"]
             bad = value is None or not math.isfinite(float(value))
+            if not bad:
+                if self._good_at is not None:
+                    self._wait_s = max(self._wait_s, line.at - self._good_at)
+                self._good_at = line.at
             self.newest = line if bad else None
             # Its own reports are under the same name, if they name it at all.
             self._bad.pop(f"after {self._unnamed - 1}", None)
@@ -103,6 +116,10 @@ class Trials(Accumulator):
         while len(self._bad) > KEPT:
             self._past += 1
             self._past_bad += self._bad.pop(next(iter(self._bad)))
+
+    def lasts(self, now: float) -> bool:
+        """Whether there was time enough for another result since the newest one."""
+        return self._good_at is None or now - self._good_at >= LASTS * self._wait_s
 
     @property
     def failing(self) -> bool:

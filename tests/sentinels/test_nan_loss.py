@@ -304,6 +304,17 @@ def test_a_search_whose_trials_all_end_without_a_result(
     assert story.asks("nan_loss") == []
 
 
+def test_trials_that_fail_at_once_cost_nothing(story: Story) -> None:
+    """Four within a second, as their settings are refused; the next one has a result."""
+    for n in range(4):
+        story.phase("trial", f"Trial {n} finished with value: 0.9{n}.").wait(3)
+    for n in range(4, 8):
+        story.phase("trial", f"Trial {n} failed with value None.").wait(0.1)
+    assert story.asks("nan_loss") == []
+    story.wait(4).phase("trial", "Trial 8 failed with value None.")
+    assert story.asks("nan_loss")
+
+
 def test_the_error_of_trials_that_all_fail_is_quoted(story: Story) -> None:
     story.phase("trial", "Trial 1 finished with value: 0.2.").wait(6)
     for n in (2, 3, 4):

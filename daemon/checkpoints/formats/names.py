@@ -220,6 +220,11 @@ def says_save(name: str) -> bool:
     return bool(_SPEAKS_OF_STATE.search(name) or _NAMED_AS_SAVE.search(name))
 
 
+def called_best(path: str) -> bool:
+    """Whether a trainer keeps its best save under this name: ``model_best.pth.tar``."""
+    return "best" in path.rpartition("/")[2].lower()
+
+
 def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> Kind | None:
     """What kind of checkpoint a folder is; ``None`` for one that is none or holds several.
 

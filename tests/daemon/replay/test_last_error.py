@@ -266,7 +266,10 @@ def test_the_last_of_many_attempts_that_failed() -> None:
     said, end = replayed(attempts)
     assert end["verdict"] == "failed"
     assert "ollama" in said[-1]["evidence"]
-    assert replayed(attempts + "2026-11-26 10:07:00,000 - INFO - creating the model\n")[1]["verdict"] == "cut"
+    assert (
+        replayed(attempts + "2026-11-26 10:07:00,000 - INFO - creating the model\n")[1]["verdict"]
+        == "cut"
+    )
 
 
 def test_of_errors_that_stand_together_the_one_with_a_name() -> None:

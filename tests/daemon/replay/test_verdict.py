@@ -256,7 +256,9 @@ def test_a_spinner_that_stands_far_from_its_end() -> None:
 
 def test_a_worker_that_ended_with_an_exception_of_its_own() -> None:
     frames = RAISED.rpartition("ValueError")[0]
-    died = f"{frames}RuntimeError: DataLoader worker (pid 7) exited unexpectedly with exit code 1.\n"
+    died = (
+        f"{frames}RuntimeError: DataLoader worker (pid 7) exited unexpectedly with exit code 1.\n"
+    )
     assert ending(steps(1, 60), RAISED, died) == ("failed", "python_exception")
     assert ending(steps(1, 60), died) == ("failed", "dataloader_worker_killed")
 

@@ -1,0 +1,54 @@
+"""What is said of a score that has collapsed (:mod:`.scores`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..findings import Finding, Severity
+from ..numbers import number
+from ..recovery import OpenIncident, values_since
+from ..view import View
+from .scores import FOR, Scores
+
+KEY = "score:"
+"""Begin of the key of its findings."""
+
+
+def collapsed(view: View) -> Iterator[Finding]:
+    """A finding for each score that was learnt, is lost and stands still."""
+    scores = view.accumulator(Scores)
+    for score in scores.known.values() if scores is not None else ():
+        lost = score.lost
+        if lost is None or score.first is None:
+            continue
+        since = "" if lost.step is None else f" since step {number(lost.step)}"
+        yield Finding(
+            trouble="loss_diverged",
+            key=f"{KEY}{score.metric}",
+            severity=Severity.CRITICAL,
+            summary=f"{score.metric} has collapsed from {number(score.best)} to {number(score.newest[-1].value)}{since}"
+            f" and stands still there; it began at {number(score.first)}",
+            file=score.file,
+            line=lost.line,
+            decided_line=score.newest[-1].line,
+            since=lost.at,
+            details={
+                "step": lost.step,
+                "metric": score.metric,
+                "best": score.best,
+                "first": score.first,
+                "now": score.newest[-1].value,
+                "reports": FOR,
+            },
+        )
+
+
+def learnt_again(view: View, case: OpenIncident) -> str:
+    """Words once the score has half of what was learnt again."""
+    metric, best, first = (case.details.get(name) for name in ("metric", "best", "first"))
+    if not isinstance(best, (int, float)) or not isinstance(first, (int, float)):
+        return ""
+    values = values_since(view, str(metric), case.quiet_since)
+    if not values or values[0] < (best + first) / 2:
+        return ""
+    return f"{metric} is {number(values[0])} again"

@@ -1,0 +1,124 @@
+"""Scores that were learnt and are lost: the return of an agent, an accuracy, a rate of success.
+
+A return swings, and falls far while an agent explores; that is no trouble. A policy that has collapsed does the same
+in every episode: its return is back where it began, and has lost its noise too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from statistics import median
+from typing import Annotated, Any, ClassVar
+
+from ..accumulator import Accumulator, LoggedValue
+from ..codec import Keyed
+from ..metric_keys import fold
+from ..observations import Observation, Step
+
+WINDOW = 8
+"""Reports whose median is a level."""
+FOR = 16
+"""Newest reports that must all be lost, and alike (our choice)."""
+LEARNT, OUT = 0.3, 2.0
+"""Part of the first level, and times of the usual difference between two reports, by which the score must have
+risen (our choice: returns differ by a fifth of what was learnt from one report to the next)."""
+LOST = 0.8
+"""Part of what was learnt that each of them must have lost."""
+STILL = 0.05
+"""Part of what was learnt within which they must lie: the returns of an agent that still learns swing by more."""
+SERIES = 16
+"""Scores that are followed at most."""
+_SCORE = re.compile(
+    r"(?:(?:train|training|val|valid|validation|eval|evaluation|test|rollout|mean|avg|average|total|episode|ep|episodic|env|critic)[ /._])*"
+    r"(?:returns?|rew(?:ard)?s?|scores?|acc(?:uracy)?|success(?: rate)?|win ?rate|回报|奖励|准确率)"
+    r"(?:[ /._](?:mean|avg|average|val|eval|test|train))*"
+)
+"""The whole name of a score of which more is better; not that of a discriminator or of rejected answers."""
+
+
+@lru_cache(maxsize=1024)
+def is_score(key: str) -> bool:
+    """Whether a metric of this name is a score of the whole model."""
+    return _SCORE.fullmatch(fold(key)) is not None
+
+
+@dataclass(slots=True)
+class Score:
+    """The first, the best and the newest values of one score."""
+
+    name: str
+    """File, rank and metric."""
+    metric: str
+    file: str
+    step: float | None = None
+    first: float | None = None
+    best: float = -math.inf
+    noise: float = 0.0
+    """The largest of the usual differences in a window."""
+    newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=FOR))
+    lost: LoggedValue | None = None
+    """The first report after which it stayed down; ``None`` while it did not."""
+    SAVED: ClassVar[Any] = ("name", "metric", "file", "step", "first", "best", "noise", "newest")
+
+    def restart(self) -> None:
+        """What comes is another attempt."""
+        self.newest.clear()
+        self.first, self.best, self.noise, self.lost = None, -math.inf, 0.0, None
+
+    def push(self, seen: Step, value: float) -> None:
+        """Take in the next finite value."""
+        number = seen.number if seen.number is not None else seen.epoch
+        if number is not None:
+            if self.step is not None and number < self.step:
+                self.restart()
+            self.step = number
+        self.newest.append(LoggedValue.of(seen, value))
+        values = [one.value for one in self.newest]
+        window = values[-WINDOW:]
+        if len(window) < WINDOW:
+            return
+        level = median(window)
+        if self.first is None:
+            self.first = level
+        self.best = max(self.best, level)
+        self.noise = max(self.noise, median(abs(b - a) for a, b in pairwise(window)))
+        learnt = self.best - self.first
+        floor = self.best - LOST * learnt
+        if max(values) > floor:
+            self.lost = None
+        elif len(values) == FOR and learnt > max(LEARNT * abs(self.first), OUT * self.noise):
+            still = max(values) - min(values) <= STILL * learnt
+            self.lost = self.lost or (self.newest[0] if still else None)
+
+
+@dataclass(eq=False)
+class Scores(Accumulator):
+    """Follows the scores of a run."""
+
+    known: Annotated[dict[str, Score], Keyed("name")] = field(default_factory=dict)
+    SAVED: ClassVar[Any] = ("known",)
+
+    @property
+    def quiet(self) -> bool:
+        """True while no score is lost."""
+        return all(score.lost is None for score in self.known.values())
+
+    def add(self, seen: Observation) -> None:
+        """Take in one observation."""
+        if not isinstance(seen, Step):
+            return
+        for key, value in seen.values.items():
+            if not is_score(key) or not math.isfinite(value):
+                continue
+            name = f"{seen.file}\t{seen.rank}\t{key}"
+            score = self.known.get(name)
+            if score is None:
+                if len(self.known) >= SERIES:
+                    continue
+                score = self.known[name] = Score(name, key, seen.file)
+            score.push(seen, value)
