@@ -54,6 +54,21 @@ _ITS_OWN = re.compile(
 """The label of a bar that counts the training; other bars count files, weights, an evaluation."""
 
 
+_COUNTED = re.compile(
+    r"(?i)\b(?:steps?|epochs?|iter(?:ation)?s?|updates?|rounds?)\W{0,3}(?P<n>\d{1,12})\s?(?:/|of|out of)\s?(?P<of>\d{1,12})(?![\w.])"
+)
+NEARLY = 0.9
+"""Part of a total from which it counts as reached."""
+RAN_OUT = re.compile(
+    r"(?i)\bran out of (?:data|samples|batches)\b|\bcan ?not provide data any ?more\b|\bnot (?:to )?be a single sample\b"
+    r"|\bno training batches\b|\b(?:data(?:set|loader)?|stream|iterator|loader|generator|corpus)\b.{0,30}\b(?:exhausted|depleted|used up|ran dry)\b"
+    r"|\bout of (?:training )?data\b|\bno (?:more|further) (?:training )?(?:data|samples|batches)\b"
+)
+"""Words of Hugging Face's Trainer, Ignite, Keras, Lightning, and of loops of one's own."""
+LATE = 40
+"""Last lines in which they are looked for."""
+
+
 @dataclass(slots=True)
 class _Counter:
     """One counter of the loop: where its values stood, oldest first."""
@@ -140,8 +155,29 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
         closing=tuple(line[:200] for line in closing[:SHOWN]),
         reached=reached,
         counted=counted,
+        short_of=_short_of(said) if kind == "end" else None,
+        ran_out=_ran_out(texts, shapes, of_loop),
         **{"farewell": kind, "said": said[:200], **ending_of(tail, of_loop)},
     )
+
+
+def _short_of(said: str) -> tuple[float, float] | None:
+    """(count, total) of the steps or epochs in a line that says that all is done, if these are far apart."""
+    match = _COUNTED.search(said)
+    if match is None:
+        return None
+    count, total = float(match["n"]), float(match["of"])
+    return (count, total) if 0 < count < NEARLY * total else None
+
+
+def _ran_out(texts: Sequence[str], shapes: Sequence[str], of_loop: set[str]) -> str:
+    """The line that says that there were no data any more, unless the loop went on after it."""
+    for place in range(len(texts) - 1, max(-1, len(texts) - 1 - LATE), -1):
+        if RAN_OUT.search(texts[place]):
+            after = zip(texts[place + 1 :], shapes[place + 1 :], strict=True)
+            went_on = sum(shape in of_loop and not _BAR.search(text) for text, shape in after)
+            return texts[place][:200] if went_on <= 1 else ""
+    return ""
 
 
 def _new(texts: Sequence[str], shapes: Sequence[str], loop_end: int) -> list[str]:

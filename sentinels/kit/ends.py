@@ -12,6 +12,7 @@ An end that nobody saw is not proof of trouble by itself.
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 from .last_words import LastWords
@@ -26,6 +27,10 @@ How = Literal["finished", "stopped", "cut", "early", "unknown"]
 NEARLY = 0.9
 """Part of the plan from which results alone are believed to be the end, and up to which a run has
 clearly not reached its plan. Our choice: a last interval between two reports is rarely longer."""
+
+
+_UNMEANT = re.compile(r"(?i)\b(?:stopping|interrupting) training\b|\bnot reached\b")
+"""A line about the end of the data which says that more was planned."""
 
 
 class End(NamedTuple):
@@ -51,8 +56,14 @@ def end_of(view: View, ending: ProcessEnded, slack_ratio: float = 0.01) -> End:
     if far == 0 and ending.exit_code == 0:
         said = next((w.said for w in words if w.said), "")
         return End("early", f"its log says: {said}" if said else "")
+    ran_out = next((w.ran_out for w in words if w.ran_out), "")
+    if ran_out and (far < NEARLY if far is not None else _UNMEANT.search(ran_out)):
+        return End("early", f"its log says: {ran_out}")
     for farewell, how in (("stop", "stopped"), ("end", "finished")):
         said = next((w.said for w in words if w.farewell == farewell), "")
+        short = next((w.short_of for w in words if w.short_of), None)
+        if said and farewell == "end" and short and not plan_reached(view, slack_ratio):
+            return End("early", f"its log says: {said}")
         if said:
             return End(how, f"its log says: {said}")  # type: ignore[arg-type]
     if any(w.reached for w in words) or plan_reached(view, slack_ratio):
@@ -108,7 +119,8 @@ def counted(view: View) -> tuple[float | None, float | None]:
 def place(view: View) -> str:
     """How far the run came, as a phrase: "step 30 of 400"; empty when nothing is known."""
     step, total = counted(view)
-    said = next((w.counted for w in view.last_words.values() if w.counted), None)
+    words = view.last_words.values()
+    said = next((w.short_of or w.counted for w in words if w.short_of or w.counted), None)
     if said is not None and (step is None or total is None):
         if step == said[0]:
             return f"step {number(said[0])} of {number(said[1])}"
@@ -120,6 +132,9 @@ def place(view: View) -> str:
 
 def _far(view: View, words: list[LastWords]) -> float | None:
     """Part of the plan that was reached; ``None`` without a plan."""
+    short = next((w.short_of for w in words if w.short_of), None)
+    if short is not None:
+        return short[0] / short[1]
     said = next((w.counted for w in words if w.counted), None)
     if said is not None:
         return said[0] / said[1]

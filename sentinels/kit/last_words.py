@@ -27,6 +27,10 @@ class LastWords:
     none."""
     counted: tuple[float, float] | None = None
     """The outermost of these counters and its total."""
+    short_of: tuple[float, float] | None = None
+    """What that closing line itself counts, where it is far from its total: "done (step 200 of 1000)"."""
+    ran_out: str = ""
+    """A line after the loop which says that the data ended before the training did."""
     well_line: int = 0
     """The last line in which the program shows results of its own after its loop, so that what it
     complained about before did not end it; 0 for none."""

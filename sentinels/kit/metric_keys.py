@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from .metric_names import (
@@ -129,7 +130,28 @@ _OBJECTIVES = frozenset(
 """Names of formulas that are minimised."""
 
 
+_DONE = (
+    "done",
+    "complete",
+    "completed",
+    "finished",
+    "完成",
+    "完毕",
+    "结束",
+    "完了",
+    "終了",
+    "완료",
+)
+
+
+def _after_status(words: Sequence[str]) -> Sequence[str]:
+    """The words after those that say what was just done: ``aggregation done test loss``."""
+    done = [place for place, word in enumerate(words) if word.endswith(_DONE)]
+    return words[done[-1] + 1 :] if done and done[-1] < len(words) - 1 else words
+
+
 def _by_words(folded: str) -> str | None:
+    folded = " ".join(_after_status(folded.split()))
     last = " ".join(itertools.dropwhile(BESIDE.__contains__, folded.split()))
     if last in FOREIGN_LOSS:
         return "train_loss"

@@ -72,6 +72,29 @@ def test_a_farewell_counts_where_no_plan_is_known(story: Story) -> None:
     assert story.train(30).phase("done").end().wait(3).asks("silent_end") == []
 
 
+def test_the_data_ended_before_the_training(story: Story) -> None:
+    """The program saves what it has, says that it is done, and leaves with status 0."""
+    said = "Data iterator can not provide data anymore but required total number is not reached"
+    words = LastWords("saved final.pt", 40, farewell="results", said="saved final.pt", ran_out=said)
+    story.train(30, total=1000).end(0)
+    (finding,) = story.wait(3).asks("silent_end", last_words={"l": words})
+    assert (finding.trouble, finding.severity) == ("silent_end", Severity.CRITICAL)
+    assert said in finding.summary
+
+
+def test_data_that_ended_with_the_training(story: Story) -> None:
+    """One pass over a stream, as it was meant: no plan is known, and the line speaks of none."""
+    words = LastWords("bye", 40, farewell="end", said="bye", ran_out="stream exhausted")
+    assert story.train(30).end(0).wait(3).asks("silent_end", last_words={"l": words}) == []
+
+
+def test_a_claim_that_counts_less_than_was_planned(story: Story) -> None:
+    said = "Training complete (global step 200 of 1000)"
+    words = LastWords(said, 40, farewell="end", said=said, short_of=(200, 1000))
+    (finding,) = story.train(30).end(0).wait(3).asks("silent_end", last_words={"l": words})
+    assert " at 200 of 1000 by its own count with exit status 0" in finding.summary
+
+
 def test_a_farewell_before_the_last_step_does_not(story: Story) -> None:
     story.train(30).phase("done").train(2).end().wait(3)
     assert len(story.asks("silent_end")) == 1

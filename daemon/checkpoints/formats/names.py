@@ -79,6 +79,16 @@ _OWN_ENDING = re.compile(
     r"\.\w*(?:model|ckpt|checkpoint|weights|state|snapshot)\w*$", re.IGNORECASE
 )
 """An ending that a program has made up for its saves: ``.cleanrl_model``."""
+_ENDING = re.compile(r"\.([A-Za-z]\w{0,11})$")
+_KNOWN_ENDINGS = frozenset(
+    [
+        *("py", "pyc", "sh", "c", "cc", "cpp", "cu", "h", "ipynb", "js", "css", "html", "so"),
+        *("txt", "log", "out", "err", "md", "rst", "csv", "tsv", "json", "jsonl", "yaml", "yml", "toml", "ini", "cfg", "xml"),
+        *("png", "jpg", "jpeg", "gif", "svg", "pdf", "bmp", "wav", "mp3", "flac", "mp4", "avi", "npy", "parquet", "arrow"),
+        *("gz", "xz", "bz2", "zst", "tmp", "lock", "pid", "sock", "sqlite", "db", "h5", "hdf5", "tfrecord", "lmdb", "mdb"),
+    ]
+)  # fmt: skip
+"""Endings of what is no save, or is told by its name. Of a save with another one its first bytes decide."""
 _COMPILED = re.compile(
     r"(?:^|[-_.])(?:torch)?(?:inductor|_?compile)|^triton(?:$|[-_.])", re.IGNORECASE
 )
@@ -197,6 +207,9 @@ def may_be_checkpoint(name: str) -> bool:
         return False
     if name.endswith(".zip") or _OWN_ENDING.search(name):
         return True
+    ending = _ENDING.search(name)
+    if ending is not None and ending[1].lower() not in _KNOWN_ENDINGS and says_save(name):
+        return True
     if not (name.endswith(_TEXTS) or _TEXT_OF_STEP.search(name)):
         return False
     return says_save(name) or any(map(str.isdigit, name))
@@ -235,8 +248,10 @@ def folder_kind(name: str, files: Collection[str], folders: Collection[str]) -> 
     if ".metadata" in files or any(f.endswith(".distcp") for f in files):
         return "dcp"
     if _HF_FOLDER.match(name):
-        # Accelerate and PaddleNLP call their folders so, and who saves a model alone.
-        others = not OF_TRAINER & set(files) and _by_others(files, folders)
+        # Accelerate and PaddleNLP call their folders so, and who writes a loop of his own. The Trainer writes
+        # training_args.bin before its optimizer.
+        first = {"trainer_state.json", "training_args.bin"} & set(files)
+        others = not first and (OF_TRAINER & set(files) or _by_others(files, folders))
         return "folder" if others else "hf"
     if any(_DEEPSPEED_PART.search(f) for f in files):
         return "deepspeed"

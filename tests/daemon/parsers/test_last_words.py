@@ -211,5 +211,39 @@ def test_only_once_the_main_process_is_gone() -> None:
     assert known["/l"].last_line == "bye", "lines that arrive late are heard as well"
 
 
+ENDED_SHORT = (
+    "There seems not to be a single sample in your epoch_iterator, stopping training at step 200! This is expected if"
+    " you're using an IterableDataset and set num_steps (1000) higher than the number of available samples.",
+    "UserWarning: Data iterator can not provide data anymore but required total number of iterations to run is not"
+    " reached. Current iteration: 185 vs Total iterations to run : 480",
+    "UserWarning: Your input ran out of data; interrupting training. Make sure that your dataset can generate enough",
+    "`Trainer.fit` stopped: No training batches.",
+    "corpus exhausted at step 40",
+)
+
+
+@pytest.mark.parametrize("line", ENDED_SHORT)
+def test_the_data_ended_before_the_training(line: str) -> None:
+    text = loop("epoch {i}/90 loss {loss:.3f}", 40)
+    assert heard(f"{text}{line}\nsaved final.pt\n").ran_out == line[:200]
+    assert heard(f"{text}{line}\n{text}").ran_out == "", "it went on"
+    assert heard(text).ran_out == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "short_of"),
+    [
+        ("Training complete. Model saved to out/final (global step 200 of 1000)", (200, 1000)),
+        ("all done after epoch 12/40", (12, 40)),
+        ("Training complete at step 1000/1000", None),
+        ("done, 3 of 4 folds", None),
+    ],
+)
+def test_a_claim_that_counts_less_than_was_planned(
+    line: str, short_of: tuple[float, float] | None
+) -> None:
+    assert heard(loop("loss {loss:.3f} lr 1e-3", 40) + line + "\n").short_of == short_of
+
+
 def test_an_empty_log() -> None:
     assert heard("") == LastWords()

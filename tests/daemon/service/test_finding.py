@@ -315,6 +315,21 @@ def test_steps_of_the_next_attempt_end_the_conversation(desk: Desk) -> None:
     assert desk.labels.count("RESOLVED") == 1
 
 
+def test_epochs_of_the_next_attempt_do_as_well(desk: Desk) -> None:
+    """A log that counts nothing else."""
+    first = desk.new()
+    desk.crash(first)
+    desk.end(first)
+    second = desk.new(pid=410, start_ticks=9)
+    desk.close_run(first)
+    for epoch in (9.0, 10.0):
+        assert "RESOLVED" not in desk.labels
+        second.add_observations([Step(desk.clock.now(), None, {"train_loss": 1.0}, epoch)])
+        desk.finding.look_at(second)
+    titles = [doc["title"] for _, doc in desk.context.store.all("message")]
+    assert any("trains again; epoch 10 now" in t for t in titles)
+
+
 @pytest.mark.parametrize("status", [1, 0])
 def test_the_next_attempt_of_a_wrapper_knows_how_the_one_before_ended(
     desk: Desk, status: int
