@@ -250,7 +250,7 @@ class RunHistory:
             oldest = min(self.latest_at, key=self.latest_at.__getitem__)
             del self.latest[oldest], self.latest_at[oldest]
         if seen.number is None:
-            if "train_loss" in seen.values:
+            if "train_loss" in seen.values or seen.epoch is not None:
                 self.steps.append(seen)
             return
         self.steps.append(seen)

@@ -92,13 +92,15 @@ def by_history(
 
 
 def _falls(history: RunHistory) -> str:
-    """A measure of any name that falls over :data:`LEARNT` numbered reports; empty: none."""
+    """A measure of any name that falls over :data:`LEARNT` reports with the number of their step, or of their
+    epoch; empty: none."""
     series: dict[str, list[float]] = {}
     before = -math.inf
     for step in history.steps:
-        if step.number is None or step.number <= before:
+        place = step.epoch if step.number is None else step.number
+        if place is None or place <= before:
             continue
-        before = step.number
+        before = place
         for name, value in step.values.items():
             if math.isfinite(value) and value > 0 and not _PACE.search(name):
                 series.setdefault(name, []).append(value)

@@ -25,9 +25,9 @@ def collapsed(view: View) -> Iterator[Finding]:
         yield Finding(
             trouble="loss_diverged",
             key=f"{KEY}{score.metric}",
-            severity=Severity.CRITICAL,
+            severity=Severity.CRITICAL if score.still else Severity.WARNING,
             summary=f"{score.metric} has collapsed from {number(score.best)} to {number(score.newest[-1].value)}{since}"
-            f" and stands still there; it began at {number(score.first)}",
+            f" and {'stands still' if score.still else 'stays'} there; it began at {number(score.first)}",
             file=score.file,
             line=lost.line,
             decided_line=score.newest[-1].line,

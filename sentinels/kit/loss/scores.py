@@ -31,6 +31,9 @@ LOST = 0.8
 """Part of what was learnt that each of them must have lost."""
 STILL = 0.05
 """Part of what was learnt within which they must lie: the returns of an agent that still learns swing by more."""
+BELOW = 0.25
+"""Part of what was learnt by which the newest reports must lie below all before them, where they are not alike:
+a policy that is worse than it ever was, its first reports included, and does not learn."""
 SERIES = 16
 """Scores that are followed at most."""
 _SCORE = re.compile(
@@ -61,14 +64,23 @@ class Score:
     noise: float = 0.0
     """The largest of the usual differences in a window."""
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=FOR))
+    low: float = math.inf
+    """The lowest value before the newest ones, ..."""
+    older: int = 0
+    """... and how many these are."""
     lost: LoggedValue | None = None
     """The first report after which it stayed down; ``None`` while it did not."""
-    SAVED: ClassVar[Any] = ("name", "metric", "file", "step", "first", "best", "noise", "newest")
+    still: bool = False
+    """It hardly moves there."""
+    SAVED: ClassVar[Any] = (
+        *("name", "metric", "file", "step", "first", "best", "noise", "newest", "low", "older"),
+    )
 
     def restart(self) -> None:
         """What comes is another attempt."""
         self.newest.clear()
         self.first, self.best, self.noise, self.lost = None, -math.inf, 0.0, None
+        self.low, self.older = math.inf, 0
 
     def push(self, seen: Step, value: float) -> None:
         """Take in the next finite value."""
@@ -77,6 +89,8 @@ class Score:
             if self.step is not None and number < self.step:
                 self.restart()
             self.step = number
+        if len(self.newest) == FOR:
+            self.low, self.older = min(self.low, self.newest[0].value), self.older + 1
         self.newest.append(LoggedValue.of(seen, value))
         values = [one.value for one in self.newest]
         window = values[-WINDOW:]
@@ -92,8 +106,10 @@ class Score:
         if max(values) > floor:
             self.lost = None
         elif len(values) == FOR and learnt > max(LEARNT * abs(self.first), OUT * self.noise):
-            still = max(values) - min(values) <= STILL * learnt
-            self.lost = self.lost or (self.newest[0] if still else None)
+            self.still = max(values) - min(values) <= STILL * learnt
+            worse = self.older >= FOR and max(values) < self.low - BELOW * learnt
+            worse = worse and median(window) <= median(values[:-WINDOW]) + STILL * learnt
+            self.lost = self.lost or (self.newest[0] if self.still or worse else None)
 
 
 @dataclass(eq=False)

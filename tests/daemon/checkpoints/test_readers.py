@@ -45,7 +45,7 @@ BORDERS = {"model_2.eqx", "net-1_100.ckpt", "model_2.onnx"}
 MOST_MEMORY = 48 << 20
 """Bytes that Python may take for a file of some KiB, whatever its numbers claim."""
 LIMITS = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

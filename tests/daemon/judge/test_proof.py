@@ -11,10 +11,14 @@ from middlewatch.daemon.judge.proof import by_history, by_words
 from middlewatch.sentinels.kit import RunFacts, Step
 
 
-def told(name: str, values: list[float], *, grows: bool = True, other: bool = False) -> str:
+def told(
+    name: str, values: list[float], *, grows: bool = True, other: bool = False, epochs: bool = False
+) -> str:
     history = RunHistory(RunFacts("r", 0.0, 0.0), BoxHistory(), live=True)
     for n, value in enumerate(values, 1):
-        history.add(Step(float(n), float(n if grows else 1), {name: value}, line=n))
+        number = float(n if grows else 1)
+        place = (None, number) if epochs else (number, None)
+        history.add(Step(float(n), place[0], {name: value}, place[1], line=n))
     return by_history(history, 0.0, called_other=other)
 
 
@@ -23,6 +27,7 @@ FALLING = [1.0 / n for n in range(1, 31)]
 
 def test_a_measure_of_any_name_that_falls_is_learnt() -> None:
     assert told("si_l1", FALLING) == "si_l1 falls over its numbered steps"
+    assert told("eval_loss", FALLING, epochs=True) == "eval_loss falls over its numbered steps"
 
 
 @pytest.mark.parametrize(

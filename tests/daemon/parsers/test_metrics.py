@@ -228,6 +228,19 @@ GOLDEN = {
 }
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("第 4 轮 聚合完成 测试损失 0.4912 准确率 0.83", "eval_loss"),
+        ("第 4 轮 聚合完成 损失 0.4912 准确率 0.83", "train_loss"),
+        ("epoch 6 aggregation done test loss 0.4912 acc 0.83", "eval_loss"),
+    ],
+)
+def test_a_value_after_the_words_for_what_was_just_done(line: str, name: str) -> None:
+    (step,) = steps(line + "\n")
+    assert numbers(step)[name] == 0.4912
+
+
 @pytest.mark.parametrize(("line", "wanted"), GOLDEN.values(), ids=GOLDEN.keys())
 def test_reads(line: str, wanted: dict[str, float]) -> None:
     (step,) = steps(line)

@@ -38,6 +38,26 @@ def test_a_policy_that_always_does_the_same(story: Story) -> None:
     assert recovered(story.view(), Limits(), case) == "return is 150 again"
 
 
+def test_a_policy_that_is_worse_than_it_ever_was(story: Story) -> None:
+    dice = random.Random(7)
+    reported(story, [0.4 + 0.5 * n / 40 + dice.gauss(0, 0.04) for n in range(40)], "reward")
+    reported(story, [dice.choice([0.02, 0.06, 0.1, 0.13]) for _ in range(FOR - 1)], "reward")
+    assert story.asks("loss_spike") == []
+    (finding,) = reported(story, [0.08] * 3, "reward").asks("loss_spike")
+    assert finding.severity is Severity.WARNING
+    assert "stays there; it began at 0.4" in finding.summary
+
+
+def test_a_harder_task_is_learnt_again(story: Story) -> None:
+    dice = random.Random(7)
+    reported(story, [0.4 + 0.5 * n / 40 + dice.gauss(0, 0.04) for n in range(40)], "reward")
+    for n in range(60):
+        assert (
+            reported(story, [0.02 + 0.006 * n + dice.gauss(0, 0.01)], "reward").asks("loss_spike")
+            == []
+        )
+
+
 def test_an_accuracy_at_chance(story: Story) -> None:
     reported(story, [0.1 + 0.8 * min(1.0, n / 60) for n in range(100)], "accuracy")
     (finding,) = reported(story, [0.0996, 0.1004] * 9, "accuracy").asks("loss_spike")
