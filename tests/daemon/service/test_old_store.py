@@ -135,7 +135,7 @@ def test_documents_are_written_as_they_were(docs: Docs) -> None:
 
 LATER_FIELDS: dict[str, list[Any]] = {"steps": [], "events": [], "claimed_saves": [], "endings": []}
 """Fields of a history that 0.1.0 did not have."""
-LATER = ("Signs", "report_pauses", "Collapse", "Trials", "Evaluations", "OwnRules")
+LATER = ("Signs", "report_pauses", "Collapse", "Trials", "Evaluations", "OwnRules", "Scores")
 """Keys of accumulators that 0.1.0 did not have."""
 
 
@@ -178,9 +178,9 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
     reader = LiveReader.restore("/data/run/train.log", saved["reader"])
     again = json.loads(jsonlines.dumps(reader.save()))
     for trace in again["tracebacks"]["open"]:
-        # later than 0.1.0: indent, data, save, script, load
-        assert trace[-5:] == [0, False, False, "", False]
-        del trace[-5:]
+        # later than 0.1.0: indent, data, save, script, load, error, blank
+        assert trace[-7:] == [0, False, False, "", False, "", 0]
+        del trace[-7:]
     assert again["progress"].pop("object")["members"] == []  # later than 0.1.0
     assert again["progress"].pop("filled") == {}
     assert again == saved["reader"]
