@@ -45,6 +45,30 @@ def test_step_and_epoch_in_names(name: str, step: float | None, epoch: float | N
     assert (names.step_of(name), names.epoch_of(name)) == (step, epoch)
 
 
+@pytest.mark.parametrize(
+    ("name", "may_be"),
+    [
+        ("model_100.d3", True),
+        ("ppo.cleanrl_model", True),
+        ("ppo_cartpole.zip", True),
+        ("model.py", False),
+        ("model_card.md", False),
+        ("weights.yaml", False),
+        ("batch.d3", False),
+    ],
+)
+def test_names_that_leave_it_to_the_first_bytes(name: str, may_be: bool) -> None:
+    assert names.may_be_checkpoint(name) is may_be
+
+
+def test_a_loop_of_ones_own_may_call_its_folders_as_the_trainer_does() -> None:
+    """The Trainer writes training_args.bin before its optimizer."""
+    own = {"pytorch_model.bin", "optimizer.pt"}
+    assert names.folder_kind("checkpoint-20", own, ()) == "folder"
+    assert names.folder_kind("checkpoint-20", {*own, "training_args.bin"}, ()) == "hf"
+    assert names.folder_kind("checkpoint-20", {"model.safetensors"}, ()) == "hf"
+
+
 def test_metrics_in_names() -> None:
     name = "epoch=3-val_loss=0.25-train_loss=1e-3.ckpt"
     assert names.metrics_of(name) == {"eval_loss": 0.25, "train_loss": 0.001}

@@ -35,6 +35,7 @@ def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
         "log.txt",
         "checkpoint-500/model.safetensors",
         "checkpoint-500/optimizer.pt",
+        "checkpoint-500/training_args.bin",
         "step_7/lit_model.pth",
         "dist/.metadata",
         "runs/a/b/deep.pt",

@@ -333,7 +333,7 @@ def test_what_was_skipped_is_told_and_is_no_success(say: Say, tmp_path: Path) ->
     safetensors(out / "step-1.safetensors", 1.0)
     assert say("verify", str(out))[0] == 0
     for name, why in (
-        ("a/b/c/d/e/model.pt", "more than 3 folders deep"),
+        ("a/b/c/d/e/f/g/model.pt", "more than 5 folders deep"),
         ("model-00001-of-00002.safetensors", "the index that names it is missing"),
         ("optimizer.pt", "a part of a save"),
     ):
