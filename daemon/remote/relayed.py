@@ -46,6 +46,7 @@ class Relayed(Client):
         self._said: IO[bytes] | None = None
         self._left = b""
         self._asking = ""
+        """The arguments of a question whose answers come as changes; empty for any other."""
         self._known: dict[str, Any] = {}
         self._failures = 0
         self._again_at = 0.0
@@ -68,9 +69,10 @@ class Relayed(Client):
             if self._process is None:
                 self._start()
                 self._known.clear()
+            self._asking = ""
             if op == REPEATED:
+                self._asking = jsonlines.dumps(args)
                 args = {**args, "changes": True}
-            self._asking = jsonlines.dumps({"op": op, **args})
             try:
                 self._say(op, args)
                 yield self._say, self._answers(self)
@@ -132,13 +134,15 @@ class Relayed(Client):
     def _open(self, line: bytes) -> dict[str, Any]:
         """An answer may be what has changed since the one before to the same question (:mod:`.changes`)."""
         answer = super()._open(line)
+        if not self._asking:
+            return answer
         before = self._known.pop(self._asking, None)
         if "patch" in answer:
             try:
                 answer["data"] = json_patch.applied(before, answer["patch"])
             except ValueError as error:
                 raise EOFError(f"an answer that makes no sense: {error}") from error
-        if "next" not in answer and f'"{REPEATED}"' in self._asking:
+        if "next" not in answer:
             self._known = {self._asking: answer["data"]}
         return answer
 

@@ -94,6 +94,15 @@ def test_the_screen_sees_every_state(states: list[tuple[list[dict[str, int]], in
     far.close()
 
 
+def test_another_question_between_two_of_them_changes_nothing() -> None:
+    first = {"runs": [], "at": 1, "words": "x" * 300}
+    far = Loop(iter([first, {"any": "thing"}, {**first, "at": 2}]))
+    assert far.ask("overview")["at"] == 1
+    assert far.ask("status", run="overview") == {"any": "thing"}
+    assert far.ask("overview")["at"] == 2
+    far.close()
+
+
 DAEMON = """#!/bin/sh
 read asked; echo '{"ok": true, "data": {"runs": [], "at": 1}}'
 read asked; echo '{"ok": true, "patch": [{"op": "replace", "path": "/no/such", "value": 1}]}'
