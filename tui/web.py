@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import shlex
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ def serve(words: Sequence[str], port: int) -> int:
             "--web needs textual-serve, which is not installed",
             f"{sys.executable} -m pip install 'middlewatch[web]'",
         ) from None
+    from aiohttp import web
+
     key = secrets.token_urlsafe(16)
 
     class Guarded(Server):
@@ -49,20 +52,23 @@ def serve(words: Sequence[str], port: int) -> int:
             app.middlewares.append(guard(key, port))
             return app
 
-        def initialize_logging(self) -> None:
-            """Nothing is logged: an access log would have the key in it."""
-
         async def on_startup(self, app: web.Application) -> None:
-            del app
-            print(f"http://{HOST}:{port}/?key={key}\nCtrl+C ends it.", flush=True)
+            """The address was told already, with its key."""
+
+        def serve_at(self, listening: socket.socket) -> None:
+            """Until a signal ends it. Nothing is logged: an access log would have the key in it."""
+            web.run_app(self._make_app(), sock=listening, print=None, access_log=None)
 
     command = shlex.join([sys.executable, "-m", "middlewatch.daemon", *words])
+    server = Guarded(command, HOST, port, "middlewatch")
     try:
-        Guarded(command, HOST, port, "middlewatch").serve()
+        listening = socket.create_server((HOST, port))
     except OSError as error:
         raise UsageError(
             f"port {port} cannot be opened: {error.strerror}", "another one: --port N"
         ) from None
+    print(f"http://{HOST}:{port}/?key={key}\nCtrl+C ends it.", flush=True)
+    server.serve_at(listening)
     return 0
 
 

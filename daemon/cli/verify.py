@@ -26,8 +26,6 @@ from .selection import mark_now
 
 Entry = dict[str, Any]
 INTERRUPTED = 130
-_DAEMON_S = 5.0
-"""Seconds for the daemon to take what was found; without one nothing is lost but its memory of it."""
 _AT_ONCE = 500
 """Verdicts in one message: of 1 KiB each, a fraction of what a message may have."""
 
@@ -56,7 +54,7 @@ def verify(args: argparse.Namespace) -> int:
         checking.bar.clear()
     checking.tell_rest()
     checking.tell_data()
-    checking.hand_over(client(args, _DAEMON_S))
+    checking.hand_over(client(args))
     if args.quarantine and not checking.interrupted:
         checking.quarantine()
     if checking.refused:
