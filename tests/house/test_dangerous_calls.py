@@ -163,6 +163,7 @@ LISTENING = {
     "daemon/system/exit_status.py": "netlink: the kernel tells of processes that end",
     "daemon/box/audit_launch.py": "binds the port of a rendezvous, to see whether it is free",
     "daemon/launch/rehearsal.py": "binds a port of loopback, to find a free one",
+    "tui/web.py": "the screens for a browser on loopback, with a key, while a person asks for it",
 }
 
 
