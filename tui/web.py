@@ -42,6 +42,8 @@ def serve(words: Sequence[str], port: int) -> int:
         ) from None
     from aiohttp import web
 
+    if not 0 < port < 1 << 16:
+        raise UsageError(f"there is no port {port}", "one from 1024 to 65535: --port N")
     key = secrets.token_urlsafe(16)
 
     class Guarded(Server):

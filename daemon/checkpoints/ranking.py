@@ -101,10 +101,22 @@ def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
     wanted = [told] if told else []
     for name in (rules.best_metric,) if rules.best_metric else USUAL_METRICS:
         wanted += _spellings(name)
-    for name in (*wanted, "", *STAND_INS):
-        called = [seen.path for seen in sound if not name and called_best(seen.path)]
-        if called and not rules.best_metric:
-            return Best(called[-1])
+    found = _rated(sound, wanted, told, told_mode, rules)
+    if found is None and not rules.best_metric:
+        called = [seen.path for seen in sound if called_best(seen.path)]
+        found = Best(called[-1]) if called else None
+    return found or _rated(sound, STAND_INS, told, told_mode, rules) or Best()
+
+
+def _rated(
+    sound: Sequence[CheckpointSeen],
+    metrics: Sequence[str],
+    told: str | None,
+    told_mode: str | None,
+    rules: RankingRules,
+) -> Best | None:
+    """The best by the first of these metrics that a save has."""
+    for name in metrics:
         rated = [
             (value, position, seen.path)
             for position, seen in enumerate(sound)
@@ -118,7 +130,7 @@ def best_of(sound: Sequence[CheckpointSeen], rules: RankingRules) -> Best:
             path = min(rated, key=lambda r: (sign * r[0], -r[1]))[2]
             path = _named_after_step(path, sound)
             return Best(path, name, mode)
-    return Best()
+    return None
 
 
 def _named_after_step(path: str, sound: Sequence[CheckpointSeen]) -> str:

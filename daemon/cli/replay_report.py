@@ -150,11 +150,12 @@ def _why(subject: Subject, width: int) -> list[Row]:
         rows += _quoted(console.clean(proof(told)), width)
         entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
+        head = told.newest.details.get("traceback_line")
         text = told.newest.remedy or first_step_in_log(
             str(subject.ending.cause),
             place.line,
             proof(told),
-            int(str(told.newest.details.get("traceback_line", 0))),
+            head if isinstance(head, int) else 0,
         )
         text = text or (step.text if step is not None else "")
         if text:

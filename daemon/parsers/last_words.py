@@ -171,9 +171,11 @@ def _short_of(said: str) -> tuple[float, float] | None:
 
 
 def _ran_out(texts: Sequence[str], shapes: Sequence[str], of_loop: set[str]) -> str:
-    """The line that says that there were no data any more, unless the loop went on after it."""
+    """The line that says that there were no data any more, once, unless the loop went on after it."""
     for place in range(len(texts) - 1, max(-1, len(texts) - 1 - LATE), -1):
         if RAN_OUT.search(texts[place]):
+            if shapes.count(shapes[place]) > 1:
+                return ""  # it says so at the end of every epoch
             after = zip(texts[place + 1 :], shapes[place + 1 :], strict=True)
             went_on = sum(shape in of_loop and not _BAR.search(text) for text, shape in after)
             return texts[place][:200] if went_on <= 1 else ""

@@ -288,15 +288,17 @@ class Finding:
     def _resolve_earlier(self, watched: WatchedRun) -> None:
         """The end of the attempt before is over when this one makes steps."""
         history, spec = watched.history, watched.spec
-        unit, done = "step", list(history.step_times)
-        if not done:  # it counts epochs only
-            unit, done = "epoch", [(s.at, s.epoch) for s in history.steps if s.epoch is not None]
         earlier = self._context.runs.get(spec.resumed_from or "")
-        if earlier is None or earlier.alive or len(done) < ENOUGH_STEPS:
+        if earlier is None or earlier.alive:
+            return
+        unit, done = "step", [step for _, step in history.step_times]
+        if not done:  # it counts epochs only
+            unit, done = "epoch", [s.epoch for s in history.steps if s.epoch is not None]
+        if len(done) < ENOUGH_STEPS:
             return
         if after_failure(earlier.spec, earlier.exit, spec):
             watched.history.facts = replace(watched.history.facts, after_failure=True)
-        words = f"attempt {spec.attempt} ({spec.id}) trains again; {unit} {number(done[-1][1])} now"
+        words = f"attempt {spec.attempt} ({spec.id}) trains again; {unit} {number(done[-1])} now"
         for incident in self._context.incidents.open(earlier.spec.id):
             if incident.tells_end or incident.holds_end or incident.fatal:
                 now = self._context.clock.now()

@@ -23,20 +23,24 @@ def diff(before: Any, after: Any, path: str = "") -> Patch:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         patch: Patch = []
         for key, value in before.items():
-            inner = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
             if key not in after:
-                patch.append({"op": "remove", "path": inner})
+                patch.append({"op": "remove", "path": _below(path, key)})
             else:
-                patch += diff(value, after[key], inner)
-        for key in after.keys() - before.keys():
-            inner = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
-            patch.append({"op": "add", "path": inner, "value": after[key]})
+                patch += diff(value, after[key], _below(path, key))
+        for key, value in after.items():
+            if key not in before:
+                patch.append({"op": "add", "path": _below(path, key), "value": value})
         return patch
     if isinstance(before, list) and isinstance(after, list):
         return _of_lists(before, after, path)
     if before == after and type(before) is type(after):
         return []
     return [{"op": "replace", "path": path, "value": after}]
+
+
+def _below(path: str, key: str) -> str:
+    """The JSON pointer of a member (RFC 6901)."""
+    return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def _of_lists(before: list[Any], after: list[Any], path: str) -> Patch:

@@ -56,16 +56,14 @@ def end_of(view: View, ending: ProcessEnded, slack_ratio: float = 0.01) -> End:
     if far == 0 and ending.exit_code == 0:
         said = next((w.said for w in words if w.said), "")
         return End("early", f"its log says: {said}" if said else "")
+    if stopped := next((w.said for w in words if w.farewell == "stop"), ""):
+        return End("stopped", f"its log says: {stopped}")
     ran_out = next((w.ran_out for w in words if w.ran_out), "")
     if ran_out and (far < NEARLY if far is not None else _UNMEANT.search(ran_out)):
         return End("early", f"its log says: {ran_out}")
-    for farewell, how in (("stop", "stopped"), ("end", "finished")):
-        said = next((w.said for w in words if w.farewell == farewell), "")
-        short = next((w.short_of for w in words if w.short_of), None)
-        if said and farewell == "end" and short and not plan_reached(view, slack_ratio):
-            return End("early", f"its log says: {said}")
-        if said:
-            return End(how, f"its log says: {said}")  # type: ignore[arg-type]
+    if done := next((w for w in words if w.farewell == "end" and w.said), None):
+        short = done.short_of and not plan_reached(view, slack_ratio)
+        return End("early" if short else "finished", f"its log says: {done.said}")
     if any(w.reached for w in words) or plan_reached(view, slack_ratio):
         return End("finished", "the last step of its plan was reached")
     phase = _announced(view)

@@ -176,7 +176,8 @@ class Troubles(Accumulator):
             if trouble in but or (of is not None and trouble not in of):
                 continue
             for place, one in enumerate(group, 1):
-                yield _finding(one, trouble if place == 1 else f"{trouble}:{place}")
+                over = any(later.fatal for later in group[place:])  # the program was started again
+                yield _finding(one, trouble if place == 1 else f"{trouble}:{place}", over=over)
 
 
 def said_in_old_log(view: View, classes: Collection[str]) -> Iterator[Finding]:
@@ -207,9 +208,9 @@ def _of_another_start(before: LogEvent, event: LogEvent) -> bool:
     return event.signature == before.signature == ARGUMENTS or all(imports)
 
 
-def _finding(one: Trouble, key: str) -> Finding:
+def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
     event = one.first
-    harmless = one.went_on or one.echo
+    harmless = one.went_on or one.echo or over
     return Finding(
         trouble=event.trouble,
         key=key,

@@ -82,6 +82,14 @@ def test_the_data_ended_before_the_training(story: Story) -> None:
     assert said in finding.summary
 
 
+def test_an_early_stop_after_the_data_of_an_epoch(story: Story) -> None:
+    words = LastWords(
+        "early stop", 40, farewell="stop", said="early stop", ran_out="loader exhausted"
+    )
+    story.train(30, total=1000).end(0).wait(3)
+    assert story.asks("silent_end", last_words={"l": words}) == []
+
+
 def test_data_that_ended_with_the_training(story: Story) -> None:
     """One pass over a stream, as it was meant: no plan is known, and the line speaks of none."""
     words = LastWords("bye", 40, farewell="end", said="bye", ran_out="stream exhausted")

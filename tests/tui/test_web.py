@@ -101,6 +101,12 @@ def test_without_the_package(
     assert "pip install 'middlewatch[web]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["0", "-1", "70000"])
+def test_a_port_that_there_is_not(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tui", "--web", "--port", port]) == 2
+    assert f"there is no port {port}" in capsys.readouterr().err
+
+
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -226,6 +226,7 @@ def test_the_data_ended_before_the_training(line: str) -> None:
     assert heard(f"{text}{line}\nsaved final.pt\n").ran_out == line[:200]
     assert heard(f"{text}{line}\n{text}").ran_out == "", "it went on"
     assert heard(text).ran_out == ""
+    assert heard(f"{text}{line}\nloss 0.3\n{line}\n").ran_out == "", "with every epoch"
 
 
 @pytest.mark.parametrize(

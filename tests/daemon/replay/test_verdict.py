@@ -273,3 +273,4 @@ def test_a_module_is_missing_and_then_another_one() -> None:
         "No module named 'jax'",
         "No module named 'optuna'",
     ]
+    assert [t["severity"] for t in told] == ["info", "critical"], "the last attempt is what counts"
