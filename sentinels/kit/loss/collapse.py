@@ -18,26 +18,26 @@ def collapsed(view: View) -> Iterator[Finding]:
     """A finding for each score that was learnt, is lost and stands still."""
     scores = view.accumulator(Scores)
     for score in scores.known.values() if scores is not None else ():
-        lost = score.lost
-        if lost is None or score.first is None:
+        lost, now = score.fell, score.down[-1] if score.down else None
+        if not score.lost or lost is None or score.first is None or now is None:
             continue
         since = "" if lost.step is None else f" since step {number(lost.step)}"
         yield Finding(
             trouble="loss_diverged",
             key=f"{KEY}{score.metric}",
             severity=Severity.CRITICAL if score.still else Severity.WARNING,
-            summary=f"{score.metric} has collapsed from {number(score.best)} to {number(score.newest[-1].value)}{since}"
+            summary=f"{score.metric} has collapsed from {number(score.best)} to {number(now)}{since}"
             f" and {'stands still' if score.still else 'stays'} there; it began at {number(score.first)}",
             file=score.file,
             line=lost.line,
-            decided_line=score.newest[-1].line,
+            decided_line=score.line,
             since=lost.at,
             details={
                 "step": lost.step,
                 "metric": score.metric,
                 "best": score.best,
                 "first": score.first,
-                "now": score.newest[-1].value,
+                "now": now,
                 "reports": FOR,
             },
         )

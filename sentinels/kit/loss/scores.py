@@ -52,7 +52,7 @@ def is_score(key: str) -> bool:
 
 @dataclass(slots=True)
 class Score:
-    """The first, the best and the newest values of one score."""
+    """The first and the best level of one score, and the reports since it was lost."""
 
     name: str
     """File, rank and metric."""
@@ -63,24 +63,35 @@ class Score:
     best: float = -math.inf
     noise: float = 0.0
     """The largest of the usual differences in a window."""
-    newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=FOR))
+    floor: float = -math.inf
+    """At or below this so much is lost; only known once something was learnt."""
+    window: list[float] = field(default_factory=list)
+    """Values since the last level was taken: one for every :data:`WINDOW` reports, which is cheap."""
     low: float = math.inf
-    """The lowest value before the newest ones, ..."""
+    """The lowest value before the newest ones that are lost, ..."""
     older: int = 0
-    """... and how many these are."""
-    lost: LoggedValue | None = None
-    """The first report after which it stayed down; ``None`` while it did not."""
+    """... and how many were before them."""
+    down: deque[float] = field(default_factory=lambda: deque(maxlen=FOR))
+    """The newest values in a row that are lost."""
+    fell: LoggedValue | None = None
+    """The first of these."""
+    line: int = 0
+    """The line of the last of these."""
     still: bool = False
-    """It hardly moves there."""
+    """They are alike."""
+    lost: bool = False
+    """It has collapsed."""
     SAVED: ClassVar[Any] = (
-        *("name", "metric", "file", "step", "first", "best", "noise", "newest", "low", "older"),
+        *("name", "metric", "file", "step", "first", "best", "noise", "floor", "window"),
+        *("low", "older", "down", "fell", "line"),
     )
 
     def restart(self) -> None:
         """What comes is another attempt."""
-        self.newest.clear()
-        self.first, self.best, self.noise, self.lost = None, -math.inf, 0.0, None
+        self.first, self.best, self.noise, self.floor = None, -math.inf, 0.0, -math.inf
         self.low, self.older = math.inf, 0
+        self.window.clear()
+        self._rose()
 
     def push(self, seen: Step, value: float) -> None:
         """Take in the next finite value."""
@@ -89,27 +100,48 @@ class Score:
             if self.step is not None and number < self.step:
                 self.restart()
             self.step = number
-        if len(self.newest) == FOR:
-            self.low, self.older = min(self.low, self.newest[0].value), self.older + 1
-        self.newest.append(LoggedValue.of(seen, value))
-        values = [one.value for one in self.newest]
-        window = values[-WINDOW:]
-        if len(window) < WINDOW:
+        self.window.append(value)
+        if len(self.window) == WINDOW:
+            self._level()
+        if value <= self.floor:
+            self._lost(seen, value)
             return
-        level = median(window)
+        if self.down:
+            self.low, self.older = min(self.low, *self.down), self.older + len(self.down)
+            self._rose()
+        self.older += 1
+        if value < self.low:
+            self.low = value
+
+    def _level(self) -> None:
+        """Take the level of the window, and what must be lost."""
+        level = median(self.window)
+        self.noise = max(self.noise, median(abs(b - a) for a, b in pairwise(self.window)))
+        self.window.clear()
         if self.first is None:
             self.first = level
         self.best = max(self.best, level)
-        self.noise = max(self.noise, median(abs(b - a) for a, b in pairwise(window)))
         learnt = self.best - self.first
-        floor = self.best - LOST * learnt
-        if max(values) > floor:
-            self.lost = None
-        elif len(values) == FOR and learnt > max(LEARNT * abs(self.first), OUT * self.noise):
-            self.still = max(values) - min(values) <= STILL * learnt
-            worse = self.older >= FOR and max(values) < self.low - BELOW * learnt
-            worse = worse and median(window) <= median(values[:-WINDOW]) + STILL * learnt
-            self.lost = self.lost or (self.newest[0] if self.still or worse else None)
+        enough = learnt > max(LEARNT * abs(self.first), OUT * self.noise)
+        self.floor = self.best - LOST * learnt if enough else -math.inf
+
+    def _lost(self, seen: Step, value: float) -> None:
+        if self.fell is None:
+            self.fell = LoggedValue.of(seen, value)
+        self.down.append(value)
+        self.line = seen.line
+        if len(self.down) < FOR:
+            return
+        values, learnt = list(self.down), self.best - (self.first or 0.0)
+        self.still = max(values) - min(values) <= STILL * learnt
+        worse = self.older >= FOR and max(values) < self.low - BELOW * learnt
+        half = FOR // 2
+        worse = worse and median(values[half:]) <= median(values[:half]) + STILL * learnt
+        self.lost = self.lost or self.still or worse
+
+    def _rose(self) -> None:
+        self.down.clear()
+        self.fell, self.still, self.lost = None, False, False
 
 
 @dataclass(eq=False)
@@ -122,7 +154,7 @@ class Scores(Accumulator):
     @property
     def quiet(self) -> bool:
         """True while no score is lost."""
-        return all(score.lost is None for score in self.known.values())
+        return not any(score.lost for score in self.known.values())
 
     def add(self, seen: Observation) -> None:
         """Take in one observation."""
