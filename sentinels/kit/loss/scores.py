@@ -36,6 +36,8 @@ BELOW = 0.25
 a policy that is worse than it ever was, its first reports included, and does not learn."""
 SERIES = 16
 """Scores that are followed at most."""
+_SHAPES = 64
+"""Reports with different metrics whose scores are remembered."""
 _SCORE = re.compile(
     r"(?:(?:train|training|val|valid|validation|eval|evaluation|test|rollout|mean|avg|average|total|episode|ep|episodic|env|critic)[ /._])*"
     r"(?:returns?|rew(?:ard)?s?|scores?|acc(?:uracy)?|success(?: rate)?|win ?rate|回报|奖励|准确率)"
@@ -149,6 +151,10 @@ class Scores(Accumulator):
     """Follows the scores of a run."""
 
     known: Annotated[dict[str, Score], Keyed("name")] = field(default_factory=dict)
+    _by_place: dict[tuple[str, int | None, str], Score] = field(default_factory=dict)
+    """The same by file, rank and metric, so that no name is made for every report."""
+    _wanted: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Names of the metrics of a report, and the scores among them."""
     SAVED: ClassVar[Any] = ("known",)
 
     @property
@@ -160,13 +166,24 @@ class Scores(Accumulator):
         """Take in one observation."""
         if not isinstance(seen, Step):
             return
-        for key, value in seen.values.items():
-            if not is_score(key) or not math.isfinite(value):
+        keys = tuple(seen.values)
+        wanted = self._wanted.get(keys)
+        if wanted is None:
+            if len(self._wanted) >= _SHAPES:
+                self._wanted.clear()
+            wanted = self._wanted[keys] = tuple(filter(is_score, keys))
+        for key in wanted:
+            value = seen.values[key]
+            if not math.isfinite(value):
                 continue
-            name = f"{seen.file}\t{seen.rank}\t{key}"
-            score = self.known.get(name)
+            place = (seen.file, seen.rank, key)
+            score = self._by_place.get(place)
             if score is None:
-                if len(self.known) >= SERIES:
-                    continue
-                score = self.known[name] = Score(name, key, seen.file)
+                name = f"{seen.file}\t{seen.rank}\t{key}"
+                score = self.known.get(name)
+                if score is None:
+                    if len(self.known) >= SERIES:
+                        continue
+                    score = self.known[name] = Score(name, key, seen.file)
+                self._by_place[place] = score
             score.push(seen, value)
