@@ -56,9 +56,11 @@ def ssh(tmp_path: Path) -> Iterator[list[str]]:
 
 @pytest.mark.system
 def test_the_screen_over_ssh(
-    box: Any, program: Program, ssh: list[str], terminal: Callable[..., str]
+    box: Any, program: Program, ssh: list[str], terminal: Callable[..., str], tmp_path: Path
 ) -> None:
-    run = box.run(*program("trainer"), "nan", "--at", "40", "--sleep", "0.1", name="gpt")
+    seen = tmp_path / "seen"  # the overview was: however long the terminal took, now the trouble
+    trouble = ("nan", "--at", "10", "--wait", str(seen), "--sleep", "0.1")
+    run = box.run(*program("trainer"), *trouble, name="gpt")
     box.steps(10)
     # The command, not `python -m`: that one looks in the home directory first, for a checkout there.
     command = Path(sys.executable).with_name("middlewatch")
@@ -73,6 +75,7 @@ def test_the_screen_over_ssh(
     screen = terminal("capture-pane", "-p")
     assert all(len(line) <= 80 for line in screen.splitlines())
     assert "inodes" in screen
+    seen.touch()
     box.until(lambda: shows("failing", "loss"), "the incident on the screen")
     # The daemon dies: the last known state stays, with its age; and it comes back.
     box.command("stop")

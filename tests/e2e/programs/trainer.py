@@ -1,6 +1,6 @@
 """A small honest trainer: gradient descent on a least-squares problem, in many troubles.
 
-    trainer.py MODE [--steps N] [--sleep S] [--at STEP] [--out DIR] [--size BYTES]
+    trainer.py MODE [--steps N] [--sleep S] [--at STEP] [--wait FILE] [--out DIR] [--size BYTES]
 
 Prints ``step I/N loss X lr Y``; MODE says what becomes of it at STEP.
 """
@@ -77,9 +77,10 @@ def eat(total: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("mode")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=100_000, help="it is stopped by its test")
     parser.add_argument("--sleep", type=float, default=0.1)
     parser.add_argument("--at", type=int, default=30)
+    parser.add_argument("--wait", type=Path, help="no trouble before this file is there")
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--size", type=int, default=1 << 20)
     parser.add_argument("--save-every", type=int, default=0)
@@ -92,6 +93,8 @@ def main() -> int:
             yield rate
 
     for step, (loss, lr) in enumerate(descend(rates()), 1):
+        if step == args.at and args.wait is not None and not args.wait.exists():
+            args.at += 1
         if step >= args.at:
             loss += 50.0 if args.mode == "jump" else 0.0
             lr *= 0.0 if args.mode == "frozen" else 1.0
