@@ -28,6 +28,7 @@ from .palette import WatchCommands
 from .poll import Reply
 from .screens import Confirm, ViewScreen
 from .themes import LOOKS, wants_ascii
+from .trimmed import TrimmedApp
 from .view import Key, View
 from .views.every import all_views
 
@@ -49,7 +50,7 @@ TITLES = (
 )
 
 
-class WatchApp(App[None]):
+class WatchApp(TrimmedApp):
     """The screens. ``boxes``: what asks each daemon, by name of the box (one alone is this machine); it
     blocks, and is called in threads, for the overview never twice at a time. ``monotonic`` returns
     seconds that never run backwards; by default it is the clock of the event loop. ``mask`` takes

@@ -92,7 +92,7 @@ class Chart:
         return [pad(line, width) for line in (legend, *rows)]
 
     def _legend(self, points: Sequence[Point], part: Sequence[Point], name: str, width: int) -> Row:
-        said = [Span(f" {cut(name, 16)}", "title")]
+        said = [Span(f" {cut(name, 32)}", "title")]
         if self.cursor is not None:
             wanted = points[0][0] + (points[-1][0] - points[0][0]) * self.cursor
             x, y = min(points, key=lambda p: abs(p[0] - wanted))

@@ -310,6 +310,12 @@ def test_only_what_changed_is_damaged() -> None:
     assert lines.damage(old, old) == []
 
 
+def test_what_stands_between_two_changes_is_not_damaged_where_it_is_long() -> None:
+    old = [(Span("step 41"), Span(" running since noon "), Span("loss 2.0"))]
+    new = [(Span("step 42"), Span(" running since noon "), Span("loss 1.9"))]
+    assert [tuple(r) for r in lines.damage(old, new)] == [(6, 0, 1, 1), (32, 0, 3, 1)]
+
+
 def test_a_change_of_tone_alone_is_damage() -> None:
     assert [tuple(r) for r in lines.damage([(Span("ab"),)], [(Span("ab", "bad"),)])] == [
         (0, 0, 2, 1)

@@ -20,6 +20,7 @@ SIGNS = {
 MARKS = (
     ("!", "a log line that is evidence in an open incident"),
     ("▲", "below a curve: the step of an incident"),
+    ("▶", "below a curve: where another attempt began"),
     ("×", "a value that was not finite; before a summary: so many equal incidents"),
     ("–", "not known (never zero)"),
     ("blind", "a source that cannot read anything now"),

@@ -9,6 +9,7 @@ from middlewatch.daemon.text.rows import BLANK, Row, Span, cut, heading, pad, ro
 
 from .. import answer, order, run_rows, verdict
 from ..answer import Answer
+from ..attempts import Stitched, stitched
 from ..chart import SCALES, SMOOTHINGS, Chart
 from ..desk import Desk
 from ..incident_rows import SEVERITY
@@ -93,18 +94,25 @@ class RunView(TextView):
         return super().draw(width, height)
 
     def _drawn(self, run: Answer, width: int) -> list[Row]:
-        points = self._points()
-        name = answer.text(answer.record(run, "curve"), "metric") or "loss"
         if self.curve == "pace":
-            name = "step/s"
-        return self.chart.draw(points, _marks(run), name, width, self._chart_rows)
+            return self.chart.draw(self._paces(), _marks(run), "step/s", width, self._chart_rows)
+        name = answer.text(answer.record(run, "curve"), "metric") or "loss"
+        whole = self._stitched()
+        if whole.attempts > 1:
+            name = f"{cut(name, 16)} of {whole.attempts} attempts"
+        marks = [*_marks(run), *(AxisMark(step, "▶", "dim") for step in whole.begins)]
+        return self.chart.draw(whole.points, marks, name, width, self._chart_rows)
 
     def _points(self) -> list[Point]:
+        return self._paces() if self.curve == "pace" else self._stitched().points
+
+    def _paces(self) -> list[Point]:
         run = self.desk.chosen
-        if self.curve == "pace":
-            told = run_rows.pairs_of(run, "paces")
-            return told if len(told) > 2 else self.desk.trail.rates(answer.text(run, "run"))
-        return run_rows.points_of(run)
+        told = run_rows.pairs_of(run, "paces")
+        return told if len(told) > 2 else self.desk.trail.rates(answer.text(run, "run"))
+
+    def _stitched(self) -> Stitched:
+        return stitched(self.desk.chosen, answer.records(self.desk.found, "runs"))
 
     def rows(self, width: int) -> list[Row]:
         """What is known of the run, below the curve."""

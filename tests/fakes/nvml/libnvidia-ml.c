@@ -278,6 +278,29 @@ VALUE(nvmlDeviceGetPerformanceState, u32, "pstate")
 VALUE(nvmlDeviceGetPersistenceMode, u32, "persistence")
 VALUE(nvmlDeviceGetCurrentClocksEventReasons, u64, "clock_reasons")
 VALUE(nvmlDeviceGetCurrentClocksThrottleReasons, u64, "clock_reasons")
+/* Asked for by other programs that look at the same box (scripts/bench-beside). */
+VALUE(nvmlDeviceGetFanSpeed, u32, "fan")
+VALUE(nvmlDeviceGetDisplayActive, u32, "display")
+VALUE(nvmlDeviceGetDisplayMode, u32, "display")
+VALUE(nvmlDeviceGetComputeMode, u32, "compute_mode")
+VALUE(nvmlDeviceGetMaxMigDeviceCount, u32, "mig_devices")
+
+API result nvmlDeviceGetEncoderUtilization(struct device *device, u32 *out, u32 *period_us) {
+    DEVICE(device, "nvmlDeviceGetEncoderUtilization");
+    *period_us = 0;
+    return give_u32(device, "util_encoder", out);
+}
+
+API result nvmlDeviceGetDecoderUtilization(struct device *device, u32 *out, u32 *period_us) {
+    DEVICE(device, "nvmlDeviceGetDecoderUtilization");
+    *period_us = 0;
+    return give_u32(device, "util_decoder", out);
+}
+
+API result nvmlDeviceGetPcieThroughput(struct device *device, u32 counter, u32 *out) {
+    DEVICE(device, "nvmlDeviceGetPcieThroughput");
+    return counter > 1 ? INVALID_ARGUMENT : give_u32(device, "pcie_kb", out);
+}
 
 API result nvmlDeviceGetIndex(struct device *device, u32 *out) {
     DEVICE(device, "nvmlDeviceGetIndex");
@@ -429,6 +452,29 @@ static result processes(const struct device *device, u32 *length, struct process
 
 PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3)
 PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2)
+
+#define NO_PROCESSES(name) \
+    API result name(struct device *device, u32 *length, struct process *out) { \
+        DEVICE(device, #name); \
+        (void)out; \
+        *length = 0; \
+        return OK; \
+    }
+
+NO_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3)
+NO_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3)
+
+API result nvmlDeviceGetDriverModel(struct device *device, u32 *now, u32 *next) {
+    DEVICE(device, "nvmlDeviceGetDriverModel");
+    (void)now, (void)next;
+    return NOT_SUPPORTED; /* Windows alone has two */
+}
+
+API result nvmlDeviceGetProcessUtilization(struct device *device, void *out, u32 *length, u64 since) {
+    DEVICE(device, "nvmlDeviceGetProcessUtilization");
+    (void)out, (void)length, (void)since;
+    return NOT_SUPPORTED;
+}
 
 /* ---- events: one set is enough for a client of ours ----------------------------------- */
 
