@@ -54,6 +54,11 @@ _ITS_OWN = re.compile(
 """The label of a bar that counts the training; other bars count files, weights, an evaluation."""
 
 
+_RECORD = re.compile(r"^\{(?:['\"]\w[^{}]{0,60}: [^{}]{1,80}, ){2,99}['\"]\w[^{}]{1,120}\}$")
+"""A dictionary that is printed alone: the best parameters, the last metrics."""
+_LEFT = re.compile(
+    r"(?i)\b(?:eta|remaining|time left)\W{1,3}(?P<time>\d{1,4}(?::\d\d){1,2})(?![\d:])"
+)
 _COUNTED = re.compile(
     r"(?i)\b(?:steps?|epochs?|iter(?:ation)?s?|updates?|rounds?)\W{0,3}(?P<n>\d{1,12})\s?(?:/|of|out of)\s?(?P<of>\d{1,12})(?![\w.])"
 )
@@ -207,7 +212,7 @@ def _loop_end(texts: Sequence[str], shapes: Sequence[str]) -> int:
 
 
 def _farewell(closing: Sequence[str]) -> tuple[Farewell, str]:
-    for kind, words in (("stop", STOPS), ("end", ENDS), ("results", RESULTS)):
+    for kind, words in (("stop", STOPS), ("end", ENDS), ("results", RESULTS), ("results", _RECORD)):
         for line in closing:
             if words.search(line) and not troubled(line) and not _still_counts(line):
                 return kind, line  # type: ignore[return-value]
@@ -229,17 +234,9 @@ def _reached(
     texts: Sequence[str], shapes: Sequence[str]
 ) -> tuple[bool | None, tuple[float, float] | None]:
     """(whether the plan was reached, the outermost counter and its total); ``None``: not known."""
-    found: dict[tuple[str, int, float], _Counter] = {}
-    for i, (text, shape) in enumerate(zip(texts, shapes, strict=True)):
-        for column, (value, total, rest) in enumerate(_counters(text)):
-            one = found.setdefault((shape, column, total), _Counter(total))
-            one.values.append(value)
-            one.lines.append(i)
-            one.head = one.head and not MEASURE.search(rest)
-    moving = [c for c in found.values() if len(set(c.values)) > 1]
-    outer = [c for c in moving if not c.begins_anew and not c.is_over(len(texts))]
+    outer, moving = _moving(texts, shapes)
     if not outer:
-        return _by_bar(texts[-1] if texts else "")
+        return (True, None) if _time_ran_out(texts, shapes) else _by_bar(texts[-1] if texts else "")
     # the outermost of those that never begin anew is the one that goes on for longest
     top = max(outer, key=lambda c: (c.lines[-1] - c.lines[0], -c.of))
     inner = [c for c in moving if c.begins_anew and c.lines[-1] >= top.lines[-1]]
@@ -249,6 +246,30 @@ def _reached(
     if top.head and not inner and not _whole_unit(top, len(texts)):
         return False, counted
     return True, counted
+
+
+def _moving(texts: Sequence[str], kinds: Sequence[str]) -> tuple[list[_Counter], list[_Counter]]:
+    """The counters that never begin anew and are not over, and all that move. Lines of one kind share theirs."""
+    found: dict[tuple[str, int, float], _Counter] = {}
+    for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+        for column, (value, total, rest) in enumerate(_counters(text)):
+            one = found.setdefault((kind, column, total), _Counter(total))
+            one.values.append(value)
+            one.lines.append(i)
+            one.head = one.head and not MEASURE.search(rest)
+    moving = [c for c in found.values() if len(set(c.values)) > 1]
+    return [c for c in moving if not c.begins_anew and not c.is_over(len(texts))], moving
+
+
+def _time_ran_out(texts: Sequence[str], shapes: Sequence[str]) -> bool:
+    """The last report of its kind is the only one that leaves no time: "eta: 0:00:00". The time that a bar or
+    an epoch has left is nothing again and again."""
+    left: dict[str, list[bool]] = defaultdict(list)
+    for text, shape in zip(texts, shapes, strict=True):
+        if match := _LEFT.search(text):
+            left[shape].append(not match["time"].strip("0:"))
+    reports = max(left.values(), key=len, default=[])
+    return len(reports) >= LEAST and reports[-1] and not any(reports[:-1])
 
 
 def _counters(text: str) -> list[tuple[float, float, str]]:

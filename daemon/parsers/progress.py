@@ -49,6 +49,8 @@ class Progress:
     _head_full: bool = False
     _head_weak: bool = False
     """The head may also be a line ``step: 100`` of a printed configuration."""
+    _head_key: str = ""
+    """The word by which its step is known: an indented line that counts by the same one is the next report."""
     _bar: tuple[float, float | None] | None = None
     _bar_left: int = 0
     _main_of: float | None = None
@@ -137,6 +139,7 @@ class Progress:
             named["loss"] = named.pop("train_loss")
         self._head, self._head_left = (step, values.epoch), HEAD_LINES
         self._head_full, self._head_weak, self._measured = True, False, True
+        self._head_key = ""
         self._bar_left -= 1
         self._last = step
         total = values.total
@@ -326,13 +329,15 @@ class Progress:
             head = self._head = None
         if report.counted and (report.head or report.inner) and not report.row:
             old_step, old_epoch = head if head is not None and report.inner else (None, None)
-            if old_step is not None and step is not None and not report.member and report.step_key:
+            other = report.step_key and report.step_key != self._head_key
+            if old_step is not None and step is not None and not report.member and other:
                 # "Learning iteration 3/500" is the head of a record that has "Total timesteps" too
                 named[report.step_key] = step
                 step = old_step
             step = old_step if step is None else step
             epoch = old_epoch if epoch is None else epoch
             self._head, self._head_left, self._head_full = (step, epoch), HEAD_LINES, False
+            self._head_key = report.step_key
             self._head_weak = (
                 report.head
                 and report.inner
@@ -340,8 +345,8 @@ class Progress:
             )
         elif report.counted:
             self._head, self._head_left = (step, epoch), HEAD_LINES
-            self._head_full = bool(named)
-            self._head_weak = False
+            self._head_full, self._head_weak = bool(named), False
+            self._head_key = report.step_key
         elif head is not None and (
             not self._head_full or report.inner or "train_loss" not in named
         ):

@@ -54,6 +54,7 @@ _OF_LOAD = re.compile(
     r"|\b(?:load|restore|resume)_(?:from_)?(?:checkpoint|pretrained|model|state|weights)\w*\("
 )
 """The same while one was loaded."""
+_QUOTES = ('"""', "'''")
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
     re.DOTALL,
@@ -318,6 +319,8 @@ class Tracebacks:
             trace.blank += 1
             return True, None
         del self.open[prefix]
+        if text in _QUOTES:  # the message is the traceback of a worker: that one tells
+            return True, None
         if not re.search(r"[^\W\d_]{2}", text):
             return False, self._unfinished(trace)
         error = f"{trace.error.rstrip()} {text}"

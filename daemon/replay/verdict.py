@@ -156,7 +156,11 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     """The class of the root cause: of the last attempt, exact classes before fallout, the first."""
     if not fatal:
         return None
-    exact = [f for f in fatal if f.trouble not in SIDE_EFFECTS and not _follows(f, fatal)]
+    exact = [
+        f
+        for f in fatal
+        if f.trouble not in SIDE_EFFECTS and not _follows(f, fatal) and not _outlived(f, fatal)
+    ]
     roots = [f for f in exact if _role(f) == "root"] or exact
     own = [f for f in roots if f.trouble not in COLLECTIVE]
     if own:
@@ -183,6 +187,14 @@ def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
         return any(f.details.get("script") for f in before)
     return (
         end.trouble == "dataloader_worker_killed" and "exit code 1" in end.summary and any(before)
+    )
+
+
+def _outlived(one: Finding, fatal: Sequence[Finding]) -> bool:
+    """Whether a Ctrl-C stopped something else in the terminal of the job: the scheduler ended the job later."""
+    later = (f.trouble for f in fatal if f.line > one.line)
+    return one.trouble == "interrupted" and any(
+        t in ("slurm_time_limit", "preempted") for t in later
     )
 
 

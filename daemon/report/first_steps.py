@@ -97,6 +97,19 @@ AROUND = 12
 LONGEST_TRACEBACK = 80
 """Lines of a traceback that are shown, its end: frames of libraries are most of a longer one."""
 _KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)")
+_HUNG_UP = re.compile(r"hangup|sighup|signal: 1\b|\b1 death signal")
+_OTHER_LOG = re.compile(
+    r"(?i)\b(?:log is in|logs? (?:are|can be found) (?:in|at)|(?:see|check|read|details in|consult) (?:the )?(?:logs? (?:file )?)?(?:in |at )?)"
+    r"[:\s'\"`(]{0,3}(?P<path>[\w./~+-]{1,200}\.(?:log|out|err)(?:\.\d+)?)(?![\w/])"
+)
+_NO_GPU = (
+    "see whether this box has a GPU, and the program a build that can use it: `nvidia-smi -L; "
+    "python -c 'import torch; print(torch.__version__, torch.version.cuda)'`"
+)
+_OTHER_BUILD = (
+    "compare what the GPU is with what the build was made for, and install one that was made for it: "
+    "`python -c 'import torch; print(torch.cuda.get_device_capability(), torch.cuda.get_arch_list())'`"
+)
 _LIMITS = {
     signals.SIGXCPU: "raise the limit of CPU time, or start without it: `ulimit -t`",
     signals.SIGXFSZ: "raise the limit of file sizes, or start without it: `ulimit -f`",
@@ -112,17 +125,25 @@ def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) ->
     for number, words in _LIMITS.items():
         if signal == number or f"(-{number})" in text:
             return words
-    if trouble == "sigterm_received" and (signal == signals.SIGHUP or "hangup" in low):
+    if trouble == "sigterm_received" and (signal == signals.SIGHUP or _HUNG_UP.search(low)):
         return _HANGUP
     if trouble == "process_killed" and (signal == signals.SIGKILL or _KILLED.search(low)):
         return _MEMORY
+    if trouble == "cuda_unavailable":
+        return _OTHER_BUILD if "kernel image" in low else _NO_GPU
+    if trouble == "host_alloc_failed" and not re.search(r"memoryerror|bad_alloc|alloc", low):
+        return _MEMORY
+    before = f"`sed -n '{max(1, line - AROUND)},{line + 4}p' LOG`"
+    if trouble == "cudnn_error" and "cudnn_status_" not in low:
+        return f"read what the library said before the exception: {before}"
     if trouble in ("python_exception", "rank_failed", "launch_error"):
+        if other := _OTHER_LOG.search(text):
+            return f"read the log that this line names: `tail -n 50 {other['path']}`"
         if traceback:
             first = max(traceback, line - LONGEST_TRACEBACK)
             return (
                 f"read the traceback to its end, from the last frame in a file of your own on: "
                 f"`sed -n '{first},{line + 4}p' LOG`"
             )
-        first = max(1, line - AROUND)
-        return f"read what stands before the error: `sed -n '{first},{line + 4}p' LOG`"
+        return f"read what stands before the error: {before}"
     return ""

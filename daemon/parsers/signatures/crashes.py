@@ -14,6 +14,9 @@ _CRASHED = (
 )
 _ABORTED = r"(?:Aborted|已放弃|已中止|Abgebrochen|Abandon|Abortado|Annullato|Аварийный останов|中止|アボートしました)"
 
+_WINDOWS = "3221225477|-1073741819|3221225725|-1073741571|3221226505|-1073740791|0[xX][cC]0000(?:005|0[fF][dD]|409)"
+"""Windows: access violation, stack overflow, stack buffer overrun; without a sign, with one, in hexadecimal."""
+
 CRASHES: tuple[Signature, ...] = (
     Signature(
         "segfault",
@@ -48,7 +51,7 @@ CRASHES: tuple[Signature, ...] = (
     Signature(
         "segfault-status",
         "segfault",
-        rf"{EXIT}(?:139|-11){STATUS_ENDS}"
+        rf"{EXIT}(?:139|-11|{_WINDOWS}){STATUS_ENDS}"
         r"|\bdied with <Signals\.SIG(?:SEGV|ILL)"
         r"|^(?:double free or corruption"
         r"|free\(\): invalid"
@@ -59,7 +62,7 @@ CRASHES: tuple[Signature, ...] = (
         r"|realloc\(\): invalid"
         r"|tcache_)"
         r"|: (?:double free or corruption|free\(\): invalid|munmap_chunk\(\): invalid)",
-        source="glibc malloc/malloc.c, cpython subprocess, docker",
+        source="glibc malloc/malloc.c, cpython subprocess, docker, Windows ntstatus.h",
     ),
     Signature(
         "aborted",

@@ -120,6 +120,7 @@ RESULTS = (
     "best iteration: 87",
     "saved weights of the best epoch",
     "elapsed: 00:12:33",
+    "{'hidden_size': 256, 'dropout': 0.1, 'activation': 'relu', 'encoder_layers': 1}",
 )
 NOTHING = (
     "UserWarning: the given buffer is not writable",
@@ -196,6 +197,22 @@ def test_a_table_of_results_is_no_loop() -> None:
     words = heard(loop("step {i1}/{n} loss {loss:.4f}", 100) + "Final evaluation\n" + table)
     assert words.farewell == "end"
     assert words.reached is True
+
+
+def remaining(times: list[str]) -> str:
+    report = "Epoch(train) [{n}][14/14] lr: 1e-4 eta: {time} loss: 0.01\nsaving checkpoint at epoch {n}\n"
+    return "".join(report.format(n=n, time=time) for n, time in enumerate(times, 38))
+
+
+def test_the_last_report_alone_leaves_no_time() -> None:
+    assert heard(remaining(["1:38:01", "1:13:34", "0:24:27", "0:00:00"])).reached is True
+    assert heard(remaining(["2 days, 1:38:01", "1:13:34", "0:24:27", "0:00:00"])).reached is True
+
+
+def test_the_time_that_an_epoch_has_left_says_nothing_about_the_run() -> None:
+    assert heard(remaining(["0:01:00", "0:00:00", "0:01:00", "0:00:00"])).reached is None
+    assert heard(remaining(["1:38:01", "1:13:34", "0:24:27"])).reached is None
+    assert heard(remaining(["0:00:00"])).reached is None
 
 
 def test_only_once_the_main_process_is_gone() -> None:

@@ -87,6 +87,12 @@ def test_two_errors_of_which_one_waits_for_its_message() -> None:
     assert [one.details["exception"] for one in told] == ["ValueError", "KeyError"]
 
 
+def test_a_message_that_is_the_traceback_of_a_worker_is_not_what_went_wrong() -> None:
+    inner = FRAMES + "ValueError: labels must be whole numbers\n"
+    (event,) = events(f'{FRAMES}joblib.externals.loky._RemoteTraceback: \n"""\n{inner}"""\n')
+    assert event.details["exception"] == "ValueError"
+
+
 def test_the_formatting_of_hydra_is_not_what_went_wrong() -> None:
     text = (
         "An error occurred during Hydra's exception formatting:\nAssertionError()\n"

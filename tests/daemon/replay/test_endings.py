@@ -497,3 +497,29 @@ equinox.EquinoxRuntimeError: state left the trust region
         r for r in replay.read([f"{LOOP}{text}".encode()], metrics=False) if r["type"] == "finding"
     ]
     assert [r["summary"] for r in found] == ["EquinoxRuntimeError: state left the trust region"]
+
+
+LIMIT = "slurmstepd: error: *** STEP 34.0 ON gpu1 CANCELLED AT 2024-04-16T22:14:41 DUE TO TIME LIMIT ***\n"
+
+
+def test_a_ctrl_c_in_the_terminal_of_a_job_did_not_end_it() -> None:
+    last = ending("$ source ~/.bashrc\n^C\n$ python train.py\n" + LIMIT)
+    assert (last["verdict"], last["cause"]) == ("failed", "slurm_time_limit")
+
+
+def test_batches_that_are_indented_are_reports_of_their_own() -> None:
+    form = "  batch {n}/1646 | loss={loss:.4f} ppl=217.7 lr=3.00e-04 tok/s=37481 skipped=0"
+    last = ending("=====\n" + rows(form, 50, 1646, 50) + rows(form, 1646, 1646))
+    assert (last["verdict"], last["last_step"]) == ("finished", 1646.0)
+
+
+@pytest.mark.parametrize("status", ["3221225477", "-1073741819", "0xC0000005", "3221226505"])
+def test_a_crash_on_windows_is_no_exception_of_the_launcher(status: str) -> None:
+    raised = (
+        "Traceback (most recent call last):\n"
+        '  File "launch.py", line 637, in simple_launcher\n'
+        "    raise subprocess.CalledProcessError(returncode=code, cmd=cmd)\n"
+        "subprocess.CalledProcessError: Command '['python.exe', 'train.py']' returned non-zero exit status "
+    )
+    last = ending(rows("step {n} loss {loss:.4f}", 1, 60) + raised + status + ".\n")
+    assert (last["verdict"], last["cause"]) == ("failed", "segfault")

@@ -16,7 +16,26 @@ from middlewatch.daemon.report.first_steps import first_step_in_log
         ("rank_failed", "train.py exited with status 152", "ulimit -t"),
         ("rank_failed", "exitcode: -25", "ulimit -f"),
         ("sigterm_received", "the job ended with exit code 129", "middlewatch run --"),
+        ("sigterm_received", "SignalException: Process 99 got signal: 1", "middlewatch run --"),
         ("python_exception", "KeyError: 'image'", "sed -n '28,44p' LOG"),
+        (
+            "rank_failed",
+            "job failed with status 143, log is in exp/tdnn/log/train.0.1.log",
+            "exp/tdnn/log/train.0.1.log`",
+        ),
+        (
+            "python_exception",
+            "a worker died; see the log file '/tmp/ray/worker-3.out' for details",
+            "/tmp/ray/worker-3.out`",
+        ),
+        (
+            "cuda_unavailable",
+            "CUDA error: no kernel image is available for execution on the device",
+            "get_arch_list",
+        ),
+        ("cuda_unavailable", "RuntimeError: No CUDA GPUs are available", "nvidia-smi -L"),
+        ("host_alloc_failed", "The worker may have exceeded K8s pod memory limits", "free -g"),
+        ("cudnn_error", "RuntimeError: miopenStatusInternalError", "sed -n '28,44p' LOG"),
     ],
 )
 def test_it_follows_the_evidence(trouble: str, text: str, step: str) -> None:
@@ -35,6 +54,8 @@ def test_a_traceback_is_shown_from_its_head_to_its_end() -> None:
         ("cuda_oom", "CUDA out of memory after step 153 of 9000"),
         ("sigterm_received", "SIGTERM at step 129 of 500"),
         ("process_killed", "worker-91 of 1370 was killed"),
+        ("host_alloc_failed", "MemoryError: Unable to allocate 900. KiB for an array"),
+        ("cudnn_error", "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
     ],
 )
 def test_a_number_that_is_no_exit_status_asks_for_nothing(trouble: str, text: str) -> None:
