@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -68,8 +69,8 @@ def test_whatever_was_reported_the_curve_goes_forward(
     ]  # fmt: skip
     whole = stitched(runs[-1] if runs else {}, runs)
     steps = [x for x, _ in whole.points]
-    assert all(a < b for a, b in zip(steps, steps[1:], strict=False))
-    assert all(a < b for a, b in zip(whole.begins, whole.begins[1:], strict=False))
+    assert all(a < b for a, b in pairwise(steps))
+    assert all(a < b for a, b in pairwise(whole.begins))
     assert all(math.isfinite(x) for x in steps)
 
 
