@@ -7,8 +7,8 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     An error that was followed by two steps does not count, unless the run fails in a loop: the same
     exception for the third time, and no step beyond the first time. If a program of the run ended
     with an exception or was killed, and another one began after it from its beginning, that is a
-    warning (kit/again.py), and so is a thread that an exception ended, if what it counted stands
-    still since (kit/frozen.py), and a worker that ended badly and is not replaced while the rest goes
+    warning (kit/again.py), and so is a thread that an exception ended, if it was one of the program's own or what it
+    counted stands still since (kit/frozen.py), and a worker that ended badly and is not replaced while the rest goes
     on (kit/lost_part.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
@@ -43,7 +43,7 @@ from .kit.caught import caught
 from .kit.classes import row
 from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
-from .kit.frozen import frozen_since
+from .kit.frozen import gone_thread
 from .kit.late_lines import ELSEWHERE, end_heard_at
 from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
 from .kit.lost_part import LostPart, lost_part
@@ -289,13 +289,12 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
 
 
 def _dead_thread(view: View, since: float) -> Finding | None:
-    """A finding about a thread that an exception has ended, if what it counted stands still since."""
+    """A finding about a thread that an exception has ended: one of the program's own, or one whose count
+    stands still since."""
     died = (e for e in reversed(view.events) if e.role == "confirmation" and _raised(e, since))
     for event in islice(died, THREADS):
-        names = frozen_since(view, event)
-        if names:
-            stands = ", ".join(names[:3])
-            told = f"{describe_event(event)} has ended a thread; since then {stands} stands still"
+        if gone := gone_thread(view, event):
+            told = f"{describe_event(event)} has ended {gone}"
             return _part(event, "thread", Severity.WARNING, told, event.at)
     return None
 

@@ -40,6 +40,9 @@ class Limits:
     near_s: float = 10.0
     """A disk that was full this shortly before or after a write error was its cause; a trainer
     that deletes its unfinished file frees the space again at once."""
+    spare_s: float = 30.0
+    """How long a disk must be full on which no save, log or open file is known: a cache that fills its own disk
+    makes room again by itself. A write that fails and ends the run is told at once."""
     settle_s: float = 2.0
     """Time for a new sample of the mounts after a write error: it shows which mount is full, and
     whether bytes or inodes are used up."""
@@ -59,7 +62,10 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         if not set(now.holds) - {"state"} or now.total_bytes <= 0:
             continue
         if _is_full(now, limits):
-            finding: Finding | None = _full(now, fresh, _full_since(view, limits, now.mount))
+            since = _full_since(view, limits, now.mount)
+            if _spare(now) and fresh is None and not _lasting(since, now, limits):
+                continue
+            finding: Finding | None = _full(now, fresh, since)
         else:
             finding = _too_small(view, now, fresh)
         if finding:
@@ -71,6 +77,15 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
 
 def _is_full(sample: DiskSample, limits: Limits) -> bool:
     return sample.free_bytes <= min(limits.full_bytes, sample.total_bytes // 100)
+
+
+def _spare(sample: DiskSample) -> bool:
+    """Nothing is known to lie there that a full disk would harm: no save, no log, no file that is written."""
+    return not set(sample.holds) - {"state", "cwd", "tmp", "shm"}
+
+
+def _lasting(since: float | None, now: DiskSample, limits: Limits) -> bool:
+    return since is not None and now.at - since >= limits.spare_s
 
 
 def _proof(now: DiskSample) -> Evidence:
@@ -160,7 +175,10 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     text_only = was_full is None and not raised and "[Errno " not in error.text
     if text_only and ended_well(view) and completed(view):
         return  # every mount has space, and nobody says that a call failed: text, of a model or of another log
-    unproven = was_full is None and view.ending is None and not (overcame or saving)
+    handled = was_full is not None and _spare(was_full) and not raised
+    if handled and overcame:
+        return  # a cache that was full, and went on
+    unproven = (was_full is None or handled) and view.ending is None and not (overcame or saving)
     wait_s = limits.settle_s
     if unproven:
         reported = any(s.line > error.line and s.file == error.file for s in view.steps)

@@ -88,6 +88,8 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         details |= {"exception": raised.exception, "message": plain(raised.message, 300)}
     if raised.chained:
         details["chained"] = True
+    if raised.thread:
+        details["thread"] = raised.thread
     if raised.script:
         details["script"] = raised.script
     text = raised.text or raised.head_text

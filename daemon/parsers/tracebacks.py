@@ -33,6 +33,8 @@ _IGNORED = re.compile(
     r'^(?:Exception ignored in\b|Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
     r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved|An error occurred during Hydra's exception formatting)"
 )
+_THREAD = re.compile(r"Exception in thread (?P<name>[^\"\n]{1,60}?):?\s*$")
+_LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib/python[\d.]+/|<frozen ")
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
 )
@@ -121,10 +123,12 @@ class Open:
     """Its last line, if the message begins in the lines below."""
     blank: int = 0
     """Blank lines below that one."""
+    thread: str = ""
+    """Name of the thread that it ends, once one of its frames is in a file of the program's own."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
-        *("load", "error", "blank"),
+        *("load", "error", "blank", "thread"),
     )
 
 
@@ -151,6 +155,8 @@ class Raised:
     """It was raised while a checkpoint was loaded."""
     script: str = ""
     """The script through whose top it went, so that it ended the program; empty if that is not known."""
+    thread: str = ""
+    """The thread of the program's own that it ended; empty for a library's, and if it ended none."""
 
 
 _WRAPPERS = ("RuntimeError", "ImportError", "SystemError", "Exception")
@@ -200,6 +206,8 @@ class Tracebacks:
     _ignored: int = 0
     _chained: int = 0
     """Number of lines within which the traceback announced in this way may still begin."""
+    _thread: str = ""
+    """The thread of which the newest such line spoke."""
 
     @property
     def active(self) -> bool:
@@ -230,6 +238,8 @@ class Tracebacks:
             return True, None
         if _IGNORED.match(text):
             self._ignored = ANNOUNCED
+            thread = _THREAD.match(text)
+            self._thread = thread["name"] if thread else ""
             return True, None
         trace = self.open.get(prefix)
         if trace is not None:
@@ -302,6 +312,8 @@ class Tracebacks:
             text = text[trace.indent :]
         if trace.seen == 1 and (first := _SCRIPT.match(text)):
             trace.script = first["file"]
+        if trace.ignored and self._thread and _FRAME.match(text) and not _LIBRARY.search(text):
+            trace.thread = self._thread
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)
@@ -330,7 +342,7 @@ class Tracebacks:
     def _ended(trace: Open, text: str, name: str, message: str) -> Raised:
         told = _unwrapped(text, name, message)
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
-        return Raised(trace.line, trace.text, *told, *how, script=trace.script)
+        return Raised(trace.line, trace.text, *told, *how, trace.script, trace.thread)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

@@ -20,8 +20,22 @@ STOOD_S = 30.0
 """Seconds that they cover at least."""
 KNOWN_SAVES, LONGER = 8, 3.0
 """Newest saves whose intervals are known, and how many times the longest of them nothing is saved."""
+WENT_ON = 3
+"""Steps after the end of a thread of the program's own which show that the run goes on without it. One that the
+others wait for stops them sooner (our choice)."""
 LAST = 2
 """Reports after the exception with what was counted before it."""
+
+
+def gone_thread(view: View, event: LogEvent) -> str:
+    """Words about the thread that an exception ended, if the program reports on without what it did; else empty."""
+    names = frozen_since(view, event)
+    if names:
+        return f"a thread; since then {', '.join(names[:3])} stands still"
+    name = event.details.get("thread")
+    if name and view.steps_after(event.at) >= WENT_ON:
+        return f"the thread {name}; the run goes on without it"
+    return ""
 
 
 def frozen_since(view: View, event: LogEvent) -> tuple[str, ...]:

@@ -453,6 +453,17 @@ def test_a_thread_that_dies_and_what_it_counted(story: Story, grows: bool) -> No
     assert all("episodes stands still" in f.summary for f in found)
 
 
+def test_a_thread_of_the_programs_own_without_which_the_run_goes_on(story: Story) -> None:
+    story.train(30).says(
+        "python_exception", "EOFError", role="confirmation", severity="info", fatal=False,
+        exception="EOFError", thread="prefetch",
+    )  # fmt: skip
+    assert story.train(2).asks("crash") == []
+    (finding,) = story.train(2).asks("crash")
+    assert (finding.key, finding.severity) == ("thread", Severity.WARNING)
+    assert finding.summary == "EOFError has ended the thread prefetch; the run goes on without it"
+
+
 def test_a_thread_that_says_what_another_rule_tells(story: Story) -> None:
     collects(story, 10, grows=True)
     story.says("loss_nan", "loss is nan", role="confirmation", fatal=False, exception="ValueError")

@@ -226,8 +226,33 @@ def test_a_folder_behind_a_link(story: Story) -> None:
     assert told(story).key == "/data"
 
 
+def cache(story: Story, *free: int) -> Story:
+    """Looks at a small disk on which nothing of the run is known, five seconds apart."""
+    for one in free:
+        story.train(10).disk(one * MIB, 40 * MIB, mount="/data/run/cache", holds=("cwd",)).wait(5)
+    return story
+
+
+def test_a_cache_that_fills_its_own_disk_again_and_again(story: Story) -> None:
+    said = "INFO cache full (No space left on device), evicted the 24 oldest"
+    cache(story, 12, 5, 0, 3, 0, 0, 4)
+    assert story.asks("disk_full") == []
+    story.says("disk_full", said, fatal=False)
+    assert cache(story, 0, 4).asks("disk_full") == []
+
+
+def test_a_disk_of_nothing_known_that_stays_full_is_told(story: Story) -> None:
+    finding = told(cache(story, *[0] * 9))
+    assert (finding.key, finding.severity) == ("/data/run/cache", Severity.CRITICAL)
+
+
+def test_a_write_that_fails_there_is_told_at_once(story: Story) -> None:
+    cache(story, 12, 0).says("disk_full", "OSError: [Errno 28]", exception="OSError")
+    assert told(story).key == "/data/run/cache"
+
+
 def test_keys_are_mounts(story: Story) -> None:
-    story.disk(0).disk(0, mount="/scratch", holds=("cwd",))
+    story.disk(0).disk(0, mount="/scratch", holds=("logs",))
     assert [f.key for f in story.asks("disk_full")] == ["/data", "/scratch"]
 
 

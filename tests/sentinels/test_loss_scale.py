@@ -86,6 +86,12 @@ def test_a_scale_of_one_that_was_never_another(story: Story) -> None:
     assert story.train(80, loss_scale=1.0).asks("loss_scale") == []
 
 
+def test_a_count_of_all_skipped_steps_says_nothing_new_while_it_stays(story: Story) -> None:
+    for skipped in (0.0, 6.0, 12.0, 13.0):
+        story.train(60, loss_scale=1024.0, skipped=skipped)
+        assert story.asks("loss_scale") == []
+
+
 def test_reports_of_skipped_steps_in_a_row(story: Story) -> None:
     names = {"loss_scale": 1024.0, "number of skipped iterations": 1.0}
     assert story.train(20, **names).asks("loss_scale") == []

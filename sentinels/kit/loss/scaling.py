@@ -79,6 +79,10 @@ class Scaling(Accumulator):
         self._spells = 0
         self._reports = 0
         self._writer: int | None = None
+        self._told = 0.0
+        self._scale = 0.0
+        self._restarts = False
+        """The reports count the skips anew: a count was lower than the one before."""
 
     @property
     def quiet(self) -> bool:
@@ -113,7 +117,8 @@ class Scaling(Accumulator):
             if self._lows == AT_LEAST_FOR:
                 self.bottom, self.bottom_decided = self._low, LoggedValue.of(seen, scale)
                 self.file = seen.file
-        skipped = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
+        told = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
+        skipped = self._newly(told, scale)
         if not skipped:
             self._spell, self._spells, self.skipped = None, 0, 0.0
             return
@@ -122,6 +127,14 @@ class Scaling(Accumulator):
         self.skipped += skipped
         if self._spells == SPELL and self._reports - SPELL >= SETTLED:
             self.spell, self.file = self._spell, seen.file
+
+    def _newly(self, told: float, scale: float) -> float:
+        """The steps skipped since the report before. A count that never falls may be that of the whole run: while
+        it stays the same and the scale does not fall, as it does with each skip, nothing was skipped."""
+        same, fell = told == self._told, scale < self._scale
+        self._restarts = self._restarts or told < self._told
+        self._told, self._scale = told, scale
+        return told if self._restarts or fell or not same else 0.0
 
     def _skip(self, event: LogEvent) -> None:
         if not self.count:

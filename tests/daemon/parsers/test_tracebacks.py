@@ -165,6 +165,22 @@ def test_a_save_that_fails_in_a_thread_is_a_failed_save(last: str) -> None:
 def test_what_else_ends_a_thread_is_a_note() -> None:
     (event,) = events(f"{THREAD.format(call='self.poll()')}KeyError: 'ema'\n")
     assert (event.trouble, event.severity) == ("python_exception", "info")
+    assert event.details["thread"] == "AsyncSaver"
+
+
+def test_the_threads_of_libraries_are_not_the_programs_own() -> None:
+    theirs = THREAD.replace('"main.py"', '"/venv/lib/python3.11/site-packages/tracker/io.py"')
+    (event,) = events(f"{theirs.format(call='self.poll()')}KeyError: 'ema'\n")
+    assert "thread" not in event.details
+
+
+def test_a_finaliser_is_no_thread() -> None:
+    frames = THREAD.partition("\n")[2].format(call="self.poll()")
+    ignored = "Exception ignored in: <function Reader.__del__ at 0x7f>\n"
+    both = events(
+        f"{THREAD.format(call='self.poll()')}KeyError: 'a'\n{ignored}{frames}KeyError: 'b'\n"
+    )
+    assert ["thread" in event.details for event in both] == [True, False]
 
 
 def test_the_words_after_a_bar_are_told_without_the_bar() -> None:
