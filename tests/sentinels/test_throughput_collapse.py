@@ -264,6 +264,13 @@ def test_a_new_stage_may_be_other_work(story: Story) -> None:
     assert story.asks("throughput_collapse"), "and within it the rule is the same"
 
 
+def test_a_new_stage_that_waits_where_the_one_before_computed(story: Story) -> None:
+    works(story, 40, 2, 0.9)
+    story.phase("stage", "stage 2: all 900 documents")
+    (finding,) = works(story, 5, 22, 0.05).asks("throughput_collapse")
+    assert "waits" in finding.summary
+
+
 def test_what_is_announced_all_the_time_is_no_stage(story: Story) -> None:
     for _ in range(40):
         story.phase("stage", "task 3: done")

@@ -30,6 +30,9 @@ ENOUGH_S = 15.0
 SOON, SOON_S, SOON_TIMES = 4, 6.0, 5.0
 """The same for a run that is slow soon after its start, and how many times slower it must be then
 (our choice: caches and first epochs make a factor of two or three)."""
+STAGE_TIMES = 8.0
+"""The same for a stage that has just begun, against the one before: it may be more work, but hardly so much more
+while less is computed (our choice)."""
 SORTED_EVERY = 64
 """Marks after which that quantile is computed again in any case: a run may become faster."""
 RAISED = 2.0
@@ -93,6 +96,8 @@ class Collapse(Accumulator):
     _left: int = WARM_MARKS
     _begun: float | None = None
     _stages: int = 0
+    _new: int = 0
+    """Usual marks that are wanted before the new stage is known."""
     _stretch_s: float = 0.0
     """The longest stretch of slow marks that is over."""
     _spent: tuple[float, dict[int, float]] | None = None
@@ -170,8 +175,11 @@ class Collapse(Accumulator):
         elif isinstance(seen, Phase) and self._place and seen.file == self._place[0]:
             self._before = None  # what was announced may take any time
             self._stages += seen.name == "stage"
-            if seen.name == "start" or (seen.name == "stage" and self._stages <= STAGES):
-                self._forget()  # a new stage may be other work
+            if seen.name == "start":
+                self._forget()
+            elif seen.name == "stage" and self._stages <= STAGES:
+                self._over()
+                self._new = ENOUGH  # a new stage may be other work
 
     def mark_gap(self) -> None:
         """What passed since the last report is not known."""
@@ -239,6 +247,7 @@ class Collapse(Accumulator):
             self._over()
         self._learn()
         usual.append(mark)
+        self._new = max(0, self._new - 1)
 
     def _upper(self, mark: Mark) -> float:
         """The upper quantile of the usual marks; for a mark that is not raised by an older value of it,
@@ -266,6 +275,8 @@ class Collapse(Accumulator):
         """How many times slower a slow mark is, by how well the usual ones are known; 0: not yet."""
         usual = self._usual
         covered = usual[-1].at - usual[0].at if usual else 0.0
+        if self._new:
+            return STAGE_TIMES if len(usual) >= ENOUGH and covered >= ENOUGH_S else 0.0
         if len(usual) >= ENOUGH and covered >= ENOUGH_S:
             return TIMES
         return SOON_TIMES if len(usual) >= SOON and covered >= SOON_S else 0.0
