@@ -186,6 +186,10 @@ def _told(view: View, limits: Limits, error: LogEvent) -> Iterator[Finding]:
     if view.live and view.now - error.at < wait_s:
         return
     severity = Severity.WARNING if overcame else Severity.CRITICAL
+    if overcame and was_full is None and error.trouble == "disk_full" and not saving:
+        severity = (
+            Severity.INFO
+        )  # no disk was full, and the run goes on: text that it reads or writes
     what = "a write failed"
     if was_full is not None:
         what = f"{was_full.mount} was full when a write failed"

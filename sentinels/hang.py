@@ -108,6 +108,9 @@ LAST_WORDS_S = 5.0
 """Seconds after the exception of a thread in which others may still write what they had begun."""
 
 
+RETRIES = 1.5
+"""Multiple of the shortest silence after which a run that only tries the same again is a warning: libraries give up
+within half a minute to a minute."""
 COMPLAINS = 3
 """Complaints since the last sign of progress from which they belong to what is told (our choice)."""
 
@@ -187,6 +190,8 @@ def _failed(case: Silence, fails: Failing, limits: Limits) -> _Judged | None:
     """The judgement of a run in which everything fails, whatever its processes do."""
     warns_s = limits.spin_times * limits.floor_s if case.unpaced else case.limit_s
     wakes_s = limits.few_steps_s if case.unpaced else limits.spin_times * case.limit_s
+    if fails.again:
+        warns_s = min(warns_s, RETRIES * limits.floor_s)
     if case.silent_s < warns_s:
         return None
     severity = Severity.CRITICAL if case.silent_s >= wakes_s else Severity.WARNING

@@ -532,3 +532,34 @@ def test_a_rank_that_leaves_the_loop_alone(story: Story, said: str, *, waits: bo
 )
 def test_the_time_at_which_a_line_says_it_goes_on(line: bytes, ahead_s: float) -> None:
     assert goes_on_at(line, 1000.0) == (1000.0 + ahead_s if ahead_s else 0.0)
+
+
+def backs_off(
+    story: Story, text: str = "shard 3, attempt {n}: refused; next try in {wait} s"
+) -> float:
+    """Tries again after waits that double, up to 45 s; the silence in seconds when it is told."""
+    began, wait = story.at, 2
+    for n in range(1, 12):
+        signs = LineSigns(
+            complaints=n, complaint_at=story.at, complaint=text.format(n=n, wait=min(wait, 45))
+        )
+        story.grow()
+        story.logs[story.file] = replace(story.logs[story.file], signs=signs)
+        story.seen(story.logs[story.file])
+        for second in range(min(wait, 45)):
+            story.idle(1, sample(**ASLEEP | {"switches": n * 100 + second}))
+            if story.asks("hang"):
+                return story.at - began
+        wait *= 2
+    return 0.0
+
+
+def test_tries_whose_waits_grow_are_told_though_they_are_few(story: Story) -> None:
+    for epoch in range(1, 5):
+        story.wait(10).step(number=None, epoch=epoch, train_loss=1.0)
+    assert 75 <= backs_off(story) <= 90
+    assert told(story).severity is Severity.WARNING
+
+
+def test_tries_before_the_first_report_may_take_longer(story: Story) -> None:
+    assert not 0 < backs_off(story) < 120

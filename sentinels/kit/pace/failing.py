@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from ..view import View
 from .signs import Signs
-from .silence import Silence, announced_phases
+from .silence import Silence, announced_phases, last_sign
 
 MANY = 20
 """Complaints since the last sign of progress from which they are no accident. A trainer that skips
 bad samples, or retries a request, goes on or gives up before."""
+TRIES = 4
+"""The same where the newest one says that it is tried again: waits that grow from try to try leave time for few of
+them (our choice; libraries try three to five times)."""
 MOSTLY = 0.75
 """Part of the lines since the last sign of progress that must be complaints."""
 RECENT_S = 30.0
@@ -25,6 +28,12 @@ _TRAINING = re.compile(
 step may leave out thousands of files without any trouble."""
 
 
+_AGAIN = re.compile(
+    r"(?i)\b(?:re-?try(?:ing)?|retries|attempts? #?\d+|(?:next|new) (?:try|attempt)|try(?:ing)? (?:it )?again|back(?:ing)? ?off|reconnect\w*)\b"
+    r"|\b(?:erneut|neuer versuch|reintent\w*|nouvel(?:le)? (?:essai|tentative)|повтор\w*|попытк\w*)\b|重试|再试|リトライ|再試行|재시도"
+)
+
+
 class Failing(NamedTuple):
     """A loop in which everything fails."""
 
@@ -32,6 +41,8 @@ class Failing(NamedTuple):
     """Complaints since the last sign of progress."""
     text: str
     """The newest of them."""
+    again: bool = False
+    """It says that the same is tried again, of a run that has made progress before."""
 
 
 def gives_up(view: View) -> bool:
@@ -39,8 +50,9 @@ def gives_up(view: View) -> bool:
     signs = view.accumulator(Signs)
     if signs is None:
         return False
-    count, others, _, _ = signs.failures()
-    return count >= MANY and count >= MOSTLY * (count + others)
+    count, others, _, text = signs.failures()
+    wanted = TRIES if _AGAIN.search(text) else MANY
+    return count >= wanted and count >= MOSTLY * (count + others)
 
 
 def failing(view: View, case: Silence) -> Failing | None:
@@ -50,11 +62,15 @@ def failing(view: View, case: Silence) -> Failing | None:
     was announced nothing counts, as an evaluation may complain about its own data.
     """
     signs = view.accumulator(Signs)
-    if signs is None or not gives_up(view) or announced_phases(view):
+    if signs is None or not gives_up(view):
         return None
     count, _, newest, text = signs.failures()
+    again = _AGAIN.search(text) is not None and last_sign(view)[0] is not None
+    # "next try in 30 s" announces a pause, and nothing else
+    if any(not again or phase.name != "pause" for phase in announced_phases(view)):
+        return None
     if view.now - newest > max(RECENT_S, 4 * case.silent_s / count):
         return None
-    if case.unpaced and not _TRAINING.search(text):
+    if case.unpaced and not again and not _TRAINING.search(text):
         return None
-    return Failing(count, text)
+    return Failing(count, text, again)
