@@ -47,7 +47,7 @@ from .kit.pace.signs import ReportPauses, Signs
 from .kit.pace.silence import Silence, case_of, shows_again
 from .kit.pace.stack_summary import describe_groups, folded, stack_summaries
 from .kit.pace.suspects import silence_limits
-from .kit.pace.verdicts import HangVerdict, idle_verdict, spin_verdict
+from .kit.pace.verdicts import HangVerdict, asks, idle_verdict, spin_verdict
 from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, moves_again
@@ -102,7 +102,7 @@ class Limits:
     """Multiple of the limit at which a run that is neither idle nor working is a warning."""
 
 
-SURE = ("rendezvous", "output", "pool")
+SURE = ("rendezvous", "output", "pool", "answer")
 """Verdicts that are told of a run without a rhythm: it waits for what will not come by itself."""
 LAST_WORDS_S = 5.0
 """Seconds after the exception of a thread in which others may still write what they had begun."""
@@ -246,7 +246,7 @@ def _judge(view: View, limits: Limits, work: RunActivity, case: Silence) -> _Jud
         remedy = "see what it does: py-spy dump --pid PID"
         works = HangVerdict("working", "works, but no step came for very long", remedy)
         return _Judged(Severity.INFO, works)
-    if completed(view):
+    if completed(view) and not asks(view, work):
         return None
     if work.cores < limits.idle_cores and (work.bytes_per_s or 0.0) < limits.idle_bytes_per_s:
         verdict = idle_verdict(view, work, since)

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit import Observation, ProcessEnded, ProcessesSeen, 
 
 from ..config.run_spec import RunSpec
 from ..system import procfs
+from ..system.asking import waits_in
 from ..system.descriptors import Use, none_left
 from ..system.exit_status import ExitStatuses
 from ..system.hidden import hidden, say_if_hidden
@@ -320,7 +321,7 @@ class Processes(Source):
             read_bytes=io.rchar if io else None,
             write_bytes=io.wchar if io else None,
             rss_bytes=seen.rss_bytes,
-            wchan=procfs.wchan(seen.pid, self._root) if closer else None,
+            wchan=self._waits_in(seen.pid) if closer else None,
             socket_bytes=moved,
             switches=switches(seen.pid, self._root) if closer else None,
             program=process.program,
@@ -328,6 +329,10 @@ class Processes(Source):
         if not closer:
             process.plain = sample
         return sample
+
+    def _waits_in(self, pid: int) -> str | None:
+        found = procfs.wchan(pid, self._root)
+        return waits_in(pid, found, self._root) if self.closer_look else found
 
     # -- how they end -------------------------------------------------------------------
 

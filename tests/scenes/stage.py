@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -211,10 +212,15 @@ class _Stage:
 
 
 def _shell(command: str, home: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["/bin/bash", "-c", command.replace("{dir}", str(home))],
-        cwd=home, text=True, capture_output=True, check=False, timeout=60,
-    )  # fmt: skip
+    """Run it. What it leaves in the background may hold its output open: that goes to a file, not to a pipe."""
+    with tempfile.TemporaryFile("w+") as out:
+        done = subprocess.run(
+            ["/bin/bash", "-c", command.replace("{dir}", str(home))],
+            cwd=home, text=True, stdout=out, stderr=out, check=False, timeout=60,
+        )  # fmt: skip
+        out.seek(0)
+        done.stderr = out.read()
+    return done
 
 
 def _text(path: Path) -> str:

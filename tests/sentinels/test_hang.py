@@ -563,3 +563,13 @@ def test_tries_whose_waits_grow_are_told_though_they_are_few(story: Story) -> No
 
 def test_tries_before_the_first_report_may_take_longer(story: Story) -> None:
     assert not 0 < backs_off(story) < 120
+
+
+@pytest.mark.parametrize("total", [None, 60])
+def test_a_question_that_nobody_sees(story: Story, total: int | None) -> None:
+    """Also after the last step of a stage, when the run seems to be at its end."""
+    story.train(60, total=total)
+    finding = told(story.idle(70, sample(wchan="n_tty_read", switches=7)))
+    assert finding.severity is Severity.CRITICAL
+    assert "waits for somebody to type an answer in its terminal" in finding.summary
+    assert "screen -r" in finding.remedy

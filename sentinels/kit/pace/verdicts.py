@@ -24,6 +24,8 @@ _POLLS = ("poll", "select", "pipe", "unix_stream")
 """Parts of the names of kernel functions in which a process waits for data of another one."""
 _WRITES = ("pipe_write",)
 """The same for a process that waits until another one reads what it has written."""
+_ASKS = ("n_tty_read",)
+"""The same for one that reads its terminal."""
 _LOCKED = ("futex", "flock", "locks_lock", "fcntl_setlk", "posix_lock", "lock_inode_wait")
 """Parts of the names of kernel functions in which a process waits for a lock, also of a file."""
 
@@ -40,6 +42,8 @@ _REMEDIES = {
     "spin": "take its stack twice, some seconds apart: py-spy dump --pid PID",
     "output": "see who should read its output: ls -l /proc/PID/fd; a parent that reads a pipe only at "
     "the end of its child blocks it once 64 KiB are in it",
+    "answer": "attach to its terminal and answer (screen -r, tmux attach), or start it so that it does not "
+    "ask: an option like --yes, or </dev/null",
     "sleep": "see who asked for the pause: py-spy dump --pid PID",
     "idle": "",
 }
@@ -52,7 +56,7 @@ class HangVerdict:
     name: str
     """``collective``, ``rendezvous``, ``input``, ``child``, ``lock``, ``spin``, ``idle``, ``working`` or
     ``failing``; ``sleep``: it has asked for a pause of a certain length; ``output``: it writes to a pipe that nobody reads; ``pool``: all workers of its pool
-    wait for tasks, and it waits for their results."""
+    wait for tasks, and it waits for their results; ``answer``: it has asked something in its terminal."""
     does: str
     """What the run does, to be put after "the run"."""
     remedy: str
@@ -73,6 +77,8 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return HangVerdict("output", f"stands still: {named}", _REMEDIES["output"])
     who = trainers(view, work)
     standing = stack_summaries(view, since, (d.sample.pid for d in who))
+    if asks(view, work):
+        return _verdict("answer", "waits for somebody to type an answer in its terminal", standing)
     if who and all(d.sleeps for d in who):
         return _verdict("sleep", "sleeps for a time that it has set itself", standing)
     if not standing:
@@ -95,6 +101,11 @@ def idle_verdict(view: View, work: RunActivity, since: float) -> HangVerdict:
         return _verdict("lock", "waits for a lock", standing)
     evaluates = all(one.evaluates for one in standing)
     return replace(_verdict("idle", "does nothing at all", standing), evaluates=evaluates)
+
+
+def asks(view: View, work: RunActivity) -> bool:
+    """Whether a trainer stands in a read of its terminal: nobody is there, or it would have gone on."""
+    return any(d.waits and _in(d, _ASKS) for d in trainers(view, work))
 
 
 def spin_verdict(view: View, work: RunActivity, since: float) -> HangVerdict | None:
