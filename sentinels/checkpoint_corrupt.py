@@ -4,8 +4,8 @@ Decides: The verifier found a damaged checkpoint on disk; it first waits until n
     process holds a file open. The newest checkpoint is critical, because a restart would begin
     there (weights of the best model alone, or an adapter, saved after it do not replace it); an
     older one is a warning, an unfinished one a note. Files that are whole but hold NaN are left to
-    checkpoint_nonfinite. Lines of the log that say that a checkpoint could not be read are a
-    warning if the run makes no step after them and does not end, and critical if the run failed
+    checkpoint_nonfinite. One without a step that was there before the run began, which trains without it, is a
+    note. Lines of the log that say that a checkpoint could not be read are a warning if the run makes no step after them and does not end, and critical if the run failed
     after such an error.
 Classes: ckpt_corrupt ckpt_incomplete
 Sources: Our choice: two minutes without a step after such a line, because a program that uses an
@@ -16,7 +16,7 @@ Sources: Our choice: two minutes without a step after such a line, because a pro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .kit import CheckpointSeen, Evidence, Finding, LogEvent, ProcessEnded, Sentinel, Severity, View
 from .kit.again import tolerated
@@ -89,12 +89,20 @@ def _on_disk(view: View, limits: Limits, damage: Damage) -> Iterator[Finding]:
     damaged = (c for c in by_time if c.state in ("corrupt", "incomplete"))
     bad = [c for c in damaged if not is_nonfinite(c)]
     for seen in bad[: limits.told]:
-        yield _damaged(seen, last_good(seen, by_time), newest=is_newest(seen, by_time))
+        found = _damaged(seen, last_good(seen, by_time), newest=is_newest(seen, by_time))
+        yield replace(found, severity=Severity.INFO) if _passed_by(view, seen) else found
     left = sorted(damage.left.values(), key=lambda c: (c.saved_at, c.path), reverse=True)
     shown = {seen.path for seen in bad}
     for seen in left[: limits.told]:
         if seen.path not in shown:
             yield _left_over(seen)
+
+
+def _passed_by(view: View, seen: CheckpointSeen) -> bool:
+    """Whether a file lay there before the run began, which trains without it, and says no step: something of
+    another program, or of last week."""
+    before = seen.saved_at < view.run.started_at
+    return before and seen.step is None and bool(view.step_times)
 
 
 def _damaged(seen: CheckpointSeen, good: CheckpointSeen | None, *, newest: bool) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -38,6 +39,18 @@ def test_the_newest_one_is_corrupt(story: Story) -> None:
     assert finding.remedy.endswith("from deletion: /data/out/step_1.pt")
     assert [e.kind for e in finding.evidence] == ["checkpoint", "checkpoint"]
     assert finding.details["level"] == "checksum"
+
+
+def test_a_file_of_last_week_is_a_note_once_the_run_trains_without_it(story: Story) -> None:
+    save(story, 1, "corrupt")
+    (seen,) = story.checkpoints
+    old = replace(
+        seen, step=None, path="/data/out/encoder.pt", saved_at=story.facts.started_at - 999
+    )
+    story.checkpoints = [old]
+    story.seen(old)
+    assert told(story).severity is Severity.CRITICAL
+    assert told(story.train(3)).severity is Severity.INFO
 
 
 def test_an_older_one_is_a_warning(story: Story) -> None:
