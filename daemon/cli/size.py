@@ -124,6 +124,7 @@ def _show(plan: Plan, needed: Need) -> None:
     rows.append(("not counted", free, f"{decimal(needed.card - needed.counted):>9}"))
     rows.append(("a card of", "", f"{decimal(needed.card):>9}"))
     console.table(("ON EACH GPU", "ARITHMETIC", "    BYTES"), rows)
+    console.say("  the layers are those of GPT-3; Llama's (SwiGLU, RMSNorm) keep 10 to 45 % more")
 
 
 def _head(plan: Plan) -> Iterator[str]:

@@ -204,7 +204,7 @@ def test_json(say: Any) -> None:
         ("--params 7B --precision int8", "there is no 'int8'", "bf16"),
         ("--params 7B --vram 80", "--vram 80: no card has so little", "80G"),
         ("--params 7B --vram huge", "cannot read the size 'huge'", "like 20MiB"),
-        ("--params 7B --vrma 80G", "there is no option --vrma", "did you mean --vram?"),
+        ("--params 7B --vrma 80G", "there is no option --vrma", "did you mean --vram"),
         (
             "--params 7B --precision amp --fp32-gradients",
             "is for --precision bf16",

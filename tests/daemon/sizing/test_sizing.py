@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -179,7 +180,7 @@ def test_a_larger_batch_and_a_longer_sequence_take_more(plan: Plan, more: int) -
 @given(plans())
 def test_sharding_never_takes_more(plan: Plan) -> None:
     found = [need(replace(plan, sharding=name)).counted for name in SHARDINGS]
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in itertools.pairwise(found):
         assert after <= before + ROUNDING
 
 
@@ -206,7 +207,7 @@ def test_every_line_says_its_arithmetic(plan: Plan) -> None:
             continue
         text = line.arithmetic.replace(",", "").replace("×", "*").replace("·", "*")
         text = text.replace("÷", "/").replace("²", "**2").replace(" GPUs", "").replace(" B", "")
-        assert eval(text) == pytest.approx(line.bytes, rel=1e-4, abs=1)  # noqa: S307 - our own text
+        assert eval(text) == pytest.approx(line.bytes, rel=1e-4, abs=1)
 
 
 @given(plans(), st.sampled_from((8e9, 24e9, 80e9, 141e9)))
@@ -218,7 +219,7 @@ def test_changes_make_it_smaller_and_are_what_they_say(plan: Plan, vram: float) 
         assert change.card == need(change.plan).card
         assert change.plan.tokens_a_step >= plan.tokens_a_step
     every = together(plan)
-    assert every.card <= now
+    assert every.card <= now + 2 * ROUNDING
     assert (every.plan.rank, every.plan.gpus) == (plan.rank, plan.gpus)
     assert every.plan.tokens_a_step == plan.tokens_a_step
 
