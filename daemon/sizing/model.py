@@ -79,7 +79,7 @@ def shaped(
 
 def _depth(params: int, vocab: int) -> float:
     """Layers, not rounded, of a model that is :data:`ASPECT` times as wide as deep."""
-    low, high = 0.0, (params / (12 * ASPECT**2)) ** (1 / 3)
+    low, high = 0.0, math.pow(params / (12 * ASPECT**2), 1 / 3)
     for _ in range(60):
         middle = (low + high) / 2
         wide = ASPECT * middle
