@@ -16,6 +16,7 @@ from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
 from .arguments_remote import between
 from .arguments_showing import showing
+from .arguments_size import sizing
 from .parser import Add, Parser, json_option
 
 
@@ -61,6 +62,7 @@ def build() -> Parser:
     _shows(add)
     _checks(add)
     before(add)
+    sizing(add)
     keeping(add)
     between(add)
     return parser

@@ -231,7 +231,7 @@ def test_version_loads_next_to_nothing() -> None:
 COMMANDS = (
     *("daemon", "start", "stop", "run", "watch", "runs", "status", "incidents", "ack", "silence"),
     *("checkpoints", "verify", "replay", "audit", "explain", "alert test", "tui"),
-    *("config check", "config show", "prune", "mirror", "doctor", "setup"),
+    *("config check", "config show", "prune", "mirror", "doctor", "setup", "size"),
 )
 
 

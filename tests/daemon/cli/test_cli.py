@@ -72,7 +72,7 @@ def test_the_whole_list_is_there() -> None:
         "daemon", "start", "stop", "run", "watch", "runs", "status", "incidents", "ack",
         "silence", "checkpoints", "verify", "replay", "audit", "explain", "alert", "tui", "config",
         "drill", "resume", "prune", "mirror", "doctor", "logs", "end", "forget", "help", "setup",
-        "completion", "manifest", "pull", "teardown", "deploy", "platform", "smoke", "evidence",
+        "completion", "manifest", "pull", "teardown", "deploy", "platform", "smoke", "size", "evidence",
         "watchbox", "report", "relay",
     }  # fmt: skip
 
