@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .kit import CheckpointSeen, DiskSample, Evidence, Finding, LogEvent, Sentinel, Severity, View
 from .kit.numbers import size, span
@@ -27,6 +28,10 @@ CLASSES = ("disk_full", "quota_exceeded", "ckpt_write_failed")
 NEAR_LINES = 60
 """Lines. Errors this close together are of one failed save: a traceback, and one raised while the
 first was handled."""
+
+
+BREATHES = 10
+"""Times as long as usual for which a spare disk must stay full that was full before and had room again."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,12 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
             continue
         if _is_full(now, limits):
             since = _full_since(view, limits, now.mount)
-            if _spare(now) and fresh is None and not _lasting(since, now, limits):
+            raised = fresh is not None and "exception" in fresh.details
+            if _spare(now) and not raised and not _lasting(view, since, now, limits):
                 continue
-            finding: Finding | None = _full(now, fresh, since)
+            finding: Finding | None = _full(
+                now, fresh if raised or not _spare(now) else None, since
+            )
         else:
             finding = _too_small(view, now, fresh)
         if finding:
@@ -84,8 +92,12 @@ def _spare(sample: DiskSample) -> bool:
     return not set(sample.holds) - {"state", "cwd", "tmp", "shm"}
 
 
-def _lasting(since: float | None, now: DiskSample, limits: Limits) -> bool:
-    return since is not None and now.at - since >= limits.spare_s
+def _lasting(view: View, since: float | None, now: DiskSample, limits: Limits) -> bool:
+    """Whether a spare disk has been full for long; longer, where it has made room by itself before."""
+    full = [_is_full(sample, limits) for sample in view.disks[now.mount]]
+    breathes = any(a and not b for a, b in pairwise(full))
+    needed = limits.spare_s * (BREATHES if breathes else 1)
+    return since is not None and now.at - since >= needed
 
 
 def _proof(now: DiskSample) -> Evidence:

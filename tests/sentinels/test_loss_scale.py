@@ -92,6 +92,13 @@ def test_a_count_of_all_skipped_steps_says_nothing_new_while_it_stays(story: Sto
         assert story.asks("loss_scale") == []
 
 
+def test_a_scaler_that_tries_larger_scales_often(story: Story) -> None:
+    for report in range(30):
+        story.train(10, loss_scale=None)
+        story.step(1.0, loss_scale=1024.0 / (1 + report % 2), skipped=float(report))
+    assert story.asks("loss_scale") == []
+
+
 def test_reports_of_skipped_steps_in_a_row(story: Story) -> None:
     names = {"loss_scale": 1024.0, "number of skipped iterations": 1.0}
     assert story.train(20, **names).asks("loss_scale") == []

@@ -29,6 +29,8 @@ FELL = 16.0
 AT_LEAST_FOR = 10
 """Consecutive reports at the smallest scale that are a trouble: a scaler that recovers would have
 tried a larger scale by then, if its window is that short."""
+SHARE = 0.25
+"""Part of the steps between two reports from which skips are more than a scaler that tries larger scales often."""
 SPELL = 4
 """Consecutive reports of skipped steps, in the middle of a run, that are a trouble and no trial of
 a larger scale."""
@@ -80,6 +82,7 @@ class Scaling(Accumulator):
         self._reports = 0
         self._writer: int | None = None
         self._told = 0.0
+        self._told_at: float | None = None
         self._scale = 0.0
         self._restarts = False
         """The reports count the skips anew: a count was lower than the one before."""
@@ -119,6 +122,9 @@ class Scaling(Accumulator):
                 self.file = seen.file
         told = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
         skipped = self._newly(told, scale)
+        before, self._told_at = self._told_at, seen.number
+        if before is not None and seen.number is not None and seen.number > before:
+            skipped *= skipped >= SHARE * (seen.number - before)
         if not skipped:
             self._spell, self._spells, self.skipped = None, 0, 0.0
             return
