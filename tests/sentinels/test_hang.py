@@ -573,3 +573,12 @@ def test_a_question_that_nobody_sees(story: Story, total: int | None) -> None:
     assert finding.severity is Severity.CRITICAL
     assert "waits for somebody to type an answer in its terminal" in finding.summary
     assert "screen -r" in finding.remedy
+
+
+def test_the_log_of_a_server_that_is_gone_says_nothing_beside_the_tries(story: Story) -> None:
+    for epoch in range(1, 5):
+        story.wait(10).step(number=None, epoch=epoch, train_loss=1.0)
+    growth = replace(story.logs[story.file], file="/data/run/sidecar.log")
+    story.logs[growth.file] = replace(growth, signs=LineSigns(fresh=10, fresh_at=story.at))
+    story.seen(story.logs[growth.file])
+    assert 75 <= backs_off(story) <= 90

@@ -23,6 +23,10 @@ AT_ONCE_S = 1.0
 Marks = list[tuple[float, float]]
 
 
+SPEAKS_S = 30.0
+"""Seconds before the newest complaint in which another log must have grown to count beside it. Our choice."""
+
+
 class ReportPauses(Pauses):
     """:class:`.Pauses` between reports without a step, which are counted instead."""
 
@@ -94,13 +98,17 @@ class Signs(Accumulator):
         """(complaints, other lines, time of the newest complaint, its text) since the newest step
         or report, over all logs."""
         failed = other = 0
-        newest, text = 0.0, ""
+        last = max(
+            self._by_file.values(), key=lambda signs: signs.complaint_at, default=LineSigns()
+        )
+        newest, text = last.complaint_at, last.complaint
         for file, signs in self._by_file.items():
             then = self._then.get(file, LineSigns())
-            failed += signs.complaints - then.complaints
-            other += signs.fresh - then.fresh + signs.usual - then.usual
-            if signs.complaint_at > newest:
-                newest, text = signs.complaint_at, signs.complaint
+            complaints = signs.complaints - then.complaints
+            failed += complaints
+            # a log that fell silent as the complaints began tells of the time before
+            if complaints or max(signs.fresh_at, signs.usual_at) >= newest - SPEAKS_S:
+                other += signs.fresh - then.fresh + signs.usual - then.usual
         return failed, other, newest, text
 
     def mark_gap(self) -> None:
