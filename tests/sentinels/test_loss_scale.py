@@ -89,6 +89,7 @@ def test_a_scale_of_one_that_was_never_another(story: Story) -> None:
 def test_a_count_of_all_skipped_steps_says_nothing_new_while_it_stays(story: Story) -> None:
     for skipped in (0.0, 6.0, 12.0, 13.0):
         story.train(60, loss_scale=1024.0, skipped=skipped)
+        story.train(1, loss_scale=512.0)  # "gradient overflow: loss scale 1024 -> 512"
         assert story.asks("loss_scale") == []
 
 

@@ -120,7 +120,10 @@ class Scaling(Accumulator):
             if self._lows == AT_LEAST_FOR:
                 self.bottom, self.bottom_decided = self._low, LoggedValue.of(seen, scale)
                 self.file = seen.file
-        told = sum(v for n, v in seen.values.items() if "skipped" in n.lower() and v > 0)
+        counts = [v for n, v in seen.values.items() if "skipped" in n.lower()]
+        if not counts:
+            return  # of the scale alone
+        told = sum(v for v in counts if v > 0)
         skipped = self._newly(told, scale)
         before, self._told_at = self._told_at, seen.number
         if before is not None and seen.number is not None and seen.number > before:
