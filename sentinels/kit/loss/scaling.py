@@ -121,10 +121,8 @@ class Scaling(Accumulator):
                 self.bottom, self.bottom_decided = self._low, LoggedValue.of(seen, scale)
                 self.file = seen.file
         counts = [v for n, v in seen.values.items() if "skipped" in n.lower()]
-        if not counts:
-            return  # of the scale alone
-        told = sum(v for v in counts if v > 0)
-        skipped = self._newly(told, scale)
+        # A report of the scale alone counts none, and does not begin the count anew.
+        skipped = self._newly(sum(v for v in counts if v > 0), scale) if counts else 0.0
         before, self._told_at = self._told_at, seen.number
         if before is not None and seen.number is not None and seen.number > before:
             skipped *= skipped >= SHARE * (seen.number - before)
