@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 try:
     # Written by the build, from the tag: importlib.metadata would cost the daemon 4 MB.
-    from ._version import __version__  # type: ignore[import-not-found, unused-ignore]
+    from ._version import __version__  # type: ignore[import-not-found, attr-defined, unused-ignore]
 except ImportError:  # a checkout that was never built
     __version__ = "0.1.0"
 
