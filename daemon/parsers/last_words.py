@@ -248,12 +248,12 @@ def _reached(
     return True, counted
 
 
-def _moving(texts: Sequence[str], kinds: Sequence[str]) -> tuple[list[_Counter], list[_Counter]]:
-    """The counters that never begin anew and are not over, and all that move. Lines of one kind share theirs."""
+def _moving(texts: Sequence[str], shapes: Sequence[str]) -> tuple[list[_Counter], list[_Counter]]:
+    """The counters that never begin anew and are not over, and all that move. Lines of one shape share theirs."""
     found: dict[tuple[str, int, float], _Counter] = {}
-    for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+    for i, (text, shape) in enumerate(zip(texts, shapes, strict=True)):
         for column, (value, total, rest) in enumerate(_counters(text)):
-            one = found.setdefault((kind, column, total), _Counter(total))
+            one = found.setdefault((shape, column, total), _Counter(total))
             one.values.append(value)
             one.lines.append(i)
             one.head = one.head and not MEASURE.search(rest)

@@ -114,14 +114,19 @@ def judge(
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None:
         counts = LOST if not ordered and progress.done_line is not None else FAILS
-        # the words with which the log ends are none of a program that leaves, unless it took its leave before
-        last = 0 if progress.done_line else progress.error_line
+        # The words with which the log ends are none of a program that leaves; after it has taken its leave, the
+        # end of its workers is.
+        last = progress.error_line
         fatal = [
             f
             for f in fatal
             if f.line <= end
             or f.trouble in counts
-            or (f.line == last and f.trouble not in COLLECTIVE)
+            or (
+                f.line == last
+                and f.trouble not in COLLECTIVE
+                and not (progress.done_line and row(f.trouble).fallout)
+            )
         ]
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
