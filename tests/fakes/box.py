@@ -158,18 +158,22 @@ class Box:
         return answer
 
     def until(self, what: Callable[[], Any], why: str = "it") -> Any:
-        """Poll until ``what`` is true; fails with the daemon's log."""
+        """Poll until ``what`` is true; fails with the last answer and the daemon's log."""
         deadline = time.monotonic() + PATIENCE_S
         pause_s = 0.05
+        value: Any = None
         while time.monotonic() < deadline:
-            with contextlib.suppress(DaemonUnreachable):
+            try:
                 value = what()
                 if value:
                     return value
+            except DaemonUnreachable as error:
+                value = error
             time.sleep(pause_s)
             pause_s = min(0.3, pause_s * 1.3)  # every question costs the daemon some work
         told = [(p.title, p.body) for p in self.receiver.pushes]
-        raise AssertionError(f"it never came: {why}\npushes: {told}\n{self.log()}")
+        last = f"the last answer: {value!r}\npushes: {told}\n{self.log()}"
+        raise AssertionError(f"it never came: {why}\n{last}")
 
     def push(self, wanted: Callable[[Push], bool], why: str = "a push") -> Push:
         """The first push that is wanted."""
