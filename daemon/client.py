@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .system import jsonlines
+from .system.control_socket import connect_spare, socket_path_fits
 from .system.errors import DaemonUnreachable, MiddlewatchError
-from .system.spare_socket import connect_spare
 
 LISTS = {
     "runs": "",
@@ -107,10 +107,13 @@ class Client:
         return sock
 
     def _connect(self, sock: socket.socket) -> None:
+        path = Path(self.path)
+        if not socket_path_fits(path):
+            path = path.resolve()  # the way through a link may be longer than the place it leads to
         try:
-            sock.connect(self.path)
+            sock.connect(str(path))
         except (FileNotFoundError, ConnectionRefusedError):
-            if not connect_spare(sock, Path(self.path).parent):
+            if not connect_spare(sock, path.parent):
                 raise
 
     def _answers(self, stream: Readable) -> Iterator[dict[str, Any]]:

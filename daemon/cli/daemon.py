@@ -14,9 +14,9 @@ from typing import IO, Any
 from ..config.paths import StateDir, config_file
 from ..system import descriptors
 from ..system.clock import SystemClock
+from ..system.control_socket import spare_there
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 from ..system.private import open_private
-from ..system.spare_socket import spare_there
 from ..system.worker import module_argv
 from . import console
 from .context import client, configuration, state, taken_state

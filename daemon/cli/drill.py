@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from ..client import Client
-from ..config.paths import StateDir, socket_path_fits
+from ..config.paths import StateDir
 from ..config.phones import own_urls, write_urls
 from ..config.run_spec import Rank, RunSpec, run_id
 from ..config.schema import Config
 from ..launch.start import Launched, launch
 from ..report.notifier import DEADLINE_S
 from ..system.clock import SystemClock
+from ..system.control_socket import socket_path_fits
 from ..system.errors import ConfigError, DaemonUnreachable, MiddlewatchError
 from ..system.worker import module_argv
 from . import console

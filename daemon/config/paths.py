@@ -97,8 +97,3 @@ class StateDir:
     def checkpoint_index(self, run_id: str) -> Path:
         """The run's ``checkpoints_index.json``."""
         return self.run(run_id) / "checkpoints_index.json"
-
-
-def socket_path_fits(path: Path) -> bool:
-    """True if ``path`` fits into the address of a Unix socket (107 bytes on Linux)."""
-    return len(os.fsencode(path)) <= 107

@@ -32,11 +32,11 @@ from ..sources.own_part import LOOK_S
 from ..sources.searches import Searches
 from ..system import bounded, descriptors, procfs, sdnotify, walls
 from ..system.clock import Clock, iso
+from ..system.control_socket import spare_path
 from ..system.inotify import Inotify
 from ..system.loop import Callback, Loop
 from ..system.loop_watch import LoopWatch
 from ..system.pump import Pump
-from ..system.spare_socket import spare_path
 from ..system.store import Store
 from ..text.terminal import clean
 from . import mirroring, state_lock

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from ..config.paths import socket_path_fits
+from ..system.control_socket import socket_path_fits
 from ..system.errors import Refused, UsageError
 from ..system.loop import Loop
 

@@ -68,7 +68,9 @@ def test_documents_that_are_wrong_in_one_place_harm_no_other(box: Any, program: 
                 db.execute("insert or replace into docs values (?, ?, ?, ?)", row)
         db.execute("insert into docs values ('incident', 'torn', 0, '{\"id\": ')")
     run = box.run(*program("trainer"), "nan", "--at", "20", "--sleep", "0.05", name="fine")
-    box.push(lambda p: "fine on " in p.title + p.body)  # alone, or in one push with the copies of gpt
+    box.push(
+        lambda p: "fine on " in p.title + p.body
+    )  # alone, or in one push with the copies of gpt
     names = {r["run"] for r in box.ask("runs")}
     assert {run, old_state.RUN} <= names
     for one in names:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.system.spare_socket import spare_there
+from middlewatch.daemon.system.control_socket import spare_there
 
 from ..fakes.box import COMMAND, is_alive
 

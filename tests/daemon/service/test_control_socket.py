@@ -14,9 +14,9 @@ import pytest
 from middlewatch.daemon.client import Client
 from middlewatch.daemon.service.listener import Listener
 from middlewatch.daemon.system.clock import SystemClock
+from middlewatch.daemon.system.control_socket import connect_spare, spare_path, spare_there
 from middlewatch.daemon.system.errors import DaemonUnreachable
 from middlewatch.daemon.system.loop import Loop
-from middlewatch.daemon.system.spare_socket import connect_spare, spare_path, spare_there
 
 STRANGER = 1234
 LISTENS = """
@@ -77,6 +77,20 @@ def test_it_is_used_where_the_state_directory_has_no_room(
     assert (made.trouble, spare_there(root)) == ("", False)
     made.close()
     assert not (root / "middlewatch.sock").exists()
+
+
+def test_the_way_through_a_link_may_be_longer_than_the_address_of_a_socket(
+    root: Path, loop: Loop, tmp_path: Path
+) -> None:
+    made = listener(root, loop, lambda text: None)
+    made.open()
+    link = tmp_path / ("long" * 30)
+    link.symlink_to(root)
+    Client(str(link / "middlewatch.sock")).connection().close()
+    made.close()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(spare_path(link)))
+    assert spare_there(root), "the second place is the same one, whichever way is taken"
 
 
 def test_one_that_was_left_by_a_daemon_that_was_killed_is_removed(root: Path, loop: Loop) -> None:

@@ -1,4 +1,5 @@
-"""A second place for the control socket, where the state directory cannot hold one.
+"""Where the control socket can be: the length of its path, and a second place where the state directory cannot
+hold it.
 
 On a disk that has become read-only, or has no inode left, the daemon goes on watching. It is asked at a
 socket in /dev/shm then, whose name is worked out from the state directory, so that commands find it.
@@ -19,9 +20,14 @@ _CREDENTIALS = struct.Struct("3i")
 """``struct ucred``: pid, uid, gid (unix(7))."""
 
 
+def socket_path_fits(path: Path) -> bool:
+    """True if ``path`` fits into the address of a Unix socket (107 bytes on Linux)."""
+    return len(os.fsencode(path)) <= 107
+
+
 def spare_path(state_root: Path) -> Path:
     """Where the socket of this state directory lies if it cannot lie there."""
-    digest = hashlib.sha256(os.fsencode(state_root)).hexdigest()[:12]
+    digest = hashlib.sha256(os.path.realpath(os.fsencode(state_root))).hexdigest()[:12]
     return Path(FOLDER) / f"middlewatch-{_owner(state_root)}-{digest}.sock"
 
 
