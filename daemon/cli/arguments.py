@@ -14,6 +14,7 @@ from . import setup_arguments
 from .arguments_alert import alerting
 from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
+from .arguments_launch import launching
 from .arguments_remote import between
 from .arguments_showing import showing
 from .arguments_size import sizing
@@ -63,6 +64,7 @@ def build() -> Parser:
     _checks(add)
     before(add)
     sizing(add)
+    launching(add)
     keeping(add)
     between(add)
     return parser

@@ -118,9 +118,19 @@ def in_front(words: Sequence[str]) -> list[str]:
     return [*rest[:1], *moved, *rest[1:]]
 
 
+COMMAND_BEHIND = frozenset({"launch"})
+"""Commands with words of their own before ``--``: argparse would take those for the command behind it."""
+
+
 def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The arguments. Raises SystemExit with status 2 for wrong ones, and 0 after ``--help``."""
-    args, left = parser.parse_known_args(in_front(words))
+    words, behind = in_front(words), []
+    if words[:1] and words[0] in COMMAND_BEHIND and "--" in words:
+        place = words.index("--")
+        words, behind = words[:place], words[place + 1 :]
+    args, left = parser.parse_known_args(words)
+    if behind:
+        args.command = behind
     if left:
         told: Any = getattr(args, "parser", parser)
         if not told.gathers or any(word.startswith("-") for word in left):

@@ -94,11 +94,12 @@ def start_run(
     log: str | None = None,
     via: Via | None = None,
     keep_buffering: bool = False,
+    env: Mapping[str, str] | None = None,
     user: User | None = None,
 ) -> dict[str, Any]:
     """Start the command of ``wanted`` under a new id, and hand it to the daemon.
 
-    ``user``: as whom the command runs (default: we).
+    ``user``: as whom the command runs (default: we). ``env``: its environment (default: ours).
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
@@ -126,6 +127,7 @@ def start_run(
         cwd=wanted.cwd,
         via=via,
         keep_buffering=keep_buffering,
+        env=env,
         user=user,
     )
     spec = dataclasses.replace(
@@ -134,7 +136,7 @@ def start_run(
         pid=launched.pid,
         start_ticks=launched.start_ticks,
         ranks=(Rank(launched.pid, launched.start_ticks),),
-        env_names=tuple(sorted(os.environ if user is None else user.environment())),
+        env_names=tuple(sorted((env or os.environ) if user is None else user.environment())),
         logs=(launched.log,),
         exit_file=launched.exit_file,
         started_at=started_at,

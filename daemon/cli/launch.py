@@ -1,0 +1,255 @@
+"""``launch``: a job at a place. ``--print`` shows what the place is given; without it the engine is driven."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+from ..box.audit_line import AuditLine
+from ..config.paths import StateDir
+from ..config.run_spec import RunSpec
+from ..config.secrets import mask_values
+from ..engines.choice import engine
+from ..engines.engine import Begun
+from ..jobs import launchers, read
+from ..jobs.artefact import Artefact, Here
+from ..jobs.job import Job
+from ..jobs.naming import name_of
+from ..jobs.places import render
+from ..launch.checkpoint_args import from_argv
+from ..launch.record import record
+from ..system.clock import iso
+from ..system.errors import Refused, UsageError
+from ..system.private import write_private
+from . import console
+from .context import taken_state
+from .launch_checks import checks, free_port
+from .named_command import check_command
+from .phone import say_phone
+from .run import show, start_run
+from .silence import seconds
+
+FOLDER = "launches"
+"""Folder of the state directory with what was written for each launch, and its record."""
+
+
+def launch(args: argparse.Namespace) -> int:
+    """Render the job for its place; show it, or have it started."""
+    job = _job(args)
+    stamp = time.strftime("%Y%m%d-%H%M")
+    here = Here(
+        name=name_of(job, stamp),
+        environ=frozenset(os.environ),
+        hosts=tuple(word for word in (args.hosts or "").split(",") if word),
+        free_port=free_port() if job.main.port == 0 else 0,
+    )
+    artefact = render(args.on, job, here)
+    if args.shown:
+        _show(args, here.name, artefact)
+        return 0
+    lines = _checked(args, job)
+    if args.on == "local":
+        return _here(args, job, here, artefact, lines)
+    return _elsewhere(args, job, here, artefact, lines)
+
+
+def _job(args: argparse.Namespace) -> Job:
+    """The job of the file or of the command, with what the command line says instead."""
+    command: list[str] = args.command
+    if args.job and not args.job.endswith(".toml") and not command:
+        raise UsageError(
+            f"{args.job} is no job file (it ends in .toml)",
+            f"a command stands behind --: middlewatch launch -- {args.job}",
+        )
+    if args.job:
+        job = read.read(Path(args.job))
+        if command:  # more words for the command of the file
+            job = read.changed(job, command=(*job.main.command, *command))
+    elif command:
+        job = read.of_command(command, str(Path.cwd()))
+    else:
+        raise UsageError("nothing to launch", "middlewatch launch job.toml, or: launch -- CMD")
+    more: dict[str, Any] = {
+        key: value for key in ("name", "gpus", "nodes") if (value := getattr(args, key)) is not None
+    }
+    if any(value < 0 for key, value in more.items() if key != "name"):
+        raise UsageError(
+            "--gpus and --nodes are numbers of machines and cards", "--gpus 8 --nodes 2"
+        )
+    if args.max_time is not None:
+        more["max_time_s"] = 0.0 if args.max_time == "0" else seconds(args.max_time)
+    return read.changed(job, **more) if more else job
+
+
+def _checked(args: argparse.Namespace, job: Job) -> list[AuditLine]:
+    """The table of what is looked at before paid time. Raises Refused where the job would fail."""
+    lines = checks(job, args.on)
+    bad = [f"{line.what}: {line.detail}" for line in lines if line.state == "bad"]
+    if bad and not args.force:
+        raise Refused(
+            f"not started, as it would fail: {'; '.join(bad)}", "to start it all the same: --force"
+        )
+    return lines
+
+
+def _show(args: argparse.Namespace, name: str, artefact: Artefact) -> None:
+    if args.json:
+        console.as_json({"name": name, **dataclasses.asdict(artefact)})
+        return
+    for file, text in artefact.files.items():
+        console.say(f"# --- {file}")
+        console.say(text.rstrip("\n"))
+        console.say()
+    for number, words in enumerate(artefact.commands):
+        host = artefact.hosts[number] if artefact.hosts else ""
+        if host:
+            console.say(f"# --- on {host}")
+        console.say(shlex.join(words))
+    for note in artefact.notes:
+        console.complain(f"note: {note}")
+
+
+def workdir(job: Job) -> Path:
+    """Where the command starts. Raises UsageError when it is not there."""
+    place = Path(job.folder, job.main.workdir)
+    if not place.is_dir():
+        raise UsageError(f"there is no folder {place} to start in", "workdir under [job] names it")
+    return place.resolve()
+
+
+def _here(
+    args: argparse.Namespace, job: Job, here: Here, artefact: Artefact, lines: list[AuditLine]
+) -> int:
+    """Started as `run` starts it."""
+    if job.main.nodes > 1:
+        raise UsageError(artefact.notes[-1], "or nodes = 1")
+    (command,) = artefact.commands
+    cwd = workdir(job)
+    saves = job.main.checkpoints or next(iter(from_argv(launchers.command(job), str(cwd))), "")
+    os.chdir(cwd)
+    check_command(launchers.command(job))
+    started = start_run(
+        args,
+        RunSpec(
+            name=here.name,
+            command=command,
+            cwd=str(cwd),
+            checkpoint_dirs=(str(cwd / saves),) if saves else (),
+        ),
+        env={**os.environ, **job.main.env},
+    )
+    kept = _record(args, job, here, artefact, run=started["run"], cwd=cwd, checks=lines)
+    if args.json:
+        console.as_json({**started, "launch": str(kept)})
+    else:
+        show(started)
+        console.say(f"  record       {kept}")
+        _limits(job)
+        for line in lines:
+            if line.state != "ok":
+                console.say(f"  note         {line.what}: {line.detail}")
+        for note in artefact.notes:
+            console.say(f"  note         {note}")
+        say_phone(args)
+    return 0
+
+
+def _elsewhere(
+    args: argparse.Namespace, job: Job, here: Here, artefact: Artefact, lines: list[AuditLine]
+) -> int:
+    """Given to the engine of the place."""
+    driver = engine(args.on)
+    missing, hint = driver.missing()
+    if missing:
+        raise UsageError(missing, hint)
+    folder = launch_folder(taken_state(args), here.name)
+    for name, text in artefact.files.items():
+        write_private(folder / name, text.encode())
+        if text.startswith("#!"):
+            (folder / name).chmod(0o700)
+    begun = driver.start(artefact, folder)
+    kept = _record(args, job, here, artefact, begun=begun, cwd=workdir(job), checks=lines)
+    answer = {
+        "name": here.name,
+        "place": args.on,
+        "id": begun.id,
+        "log": begun.log,
+        "look": begun.look,
+        "end": begun.end,
+        "launch": str(kept),
+        "details": dict(begun.details),
+    }
+    if args.json:
+        console.as_json(answer)
+        return 0
+    console.say(f"{here.name}: {args.on} took it as {begun.id}")
+    for what, value in (
+        ("log", begun.log),
+        ("look at it", begun.look),
+        ("end it", begun.end),
+        ("record", str(kept)),
+    ):
+        if value:
+            console.say(f"  {what:<12} {value}")
+    _limits(job)
+    for note in artefact.notes:
+        console.say(f"  note         {note}")
+    return 0
+
+
+def _limits(job: Job) -> None:
+    if job.main.max_time_s:
+        until = time.strftime("%d %b %H:%M", time.localtime(_now() + job.main.max_time_s))
+        console.say(f"  at most      until {until} (--max-time)")
+
+
+def _now() -> float:
+    return time.time()  # noqa: TID251 - a command, not the resident process
+
+
+def launch_folder(where: StateDir, name: str) -> Path:
+    """A new folder for what is written for a launch."""
+    place, number = where.root / FOLDER / name, 2
+    while place.exists():  # two launches of one minute
+        place, number = where.root / FOLDER / f"{name}.{number}", number + 1
+    place.mkdir(parents=True, mode=0o700)
+    return place
+
+
+def _record(
+    args: argparse.Namespace,
+    job: Job,
+    here: Here,
+    artefact: Artefact,
+    *,
+    cwd: Path,
+    checks: list[AuditLine],
+    run: str = "",
+    begun: Begun | None = None,
+) -> Path:
+    where = taken_state(args)
+    folder = where.root / FOLDER / here.name if begun else where.run(run)
+    path = folder / "launch.json"
+    kept = record(
+        run=run,
+        place=args.on,
+        command=launchers.command(job),
+        cwd=cwd,
+        env_names=sorted({*os.environ, *job.main.env} if not begun else job.main.env),
+        files=artefact.files,
+        at=iso(_now()) or "",
+        name=here.name,
+        labels=job.labels,
+        max_time_s=job.main.max_time_s,
+        preemptible=job.main.preemptible,
+        job=mask_values(dataclasses.asdict(job)),
+        engine=dataclasses.asdict(begun) if begun else {},
+        checks=[{"what": c.what, "state": c.state, "detail": c.detail} for c in checks],
+    )
+    write_private(path, (console.json_text(kept, indent=2) + "\n").encode())
+    return path
