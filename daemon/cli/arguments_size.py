@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..sizing.model import BLOCKS
 from ..sizing.optimizers import OPTIMIZERS
 from ..sizing.plan import PRECISIONS, SHARDINGS
 from .parser import Add, json_option
@@ -22,6 +23,17 @@ def sizing(add: Add) -> None:
         ("hidden", "width of a layer (default: from the parameters)"),
         ("heads", "heads of attention (default: hidden / 128)"),
         ("vocab", "words that it knows (default: 50257 for the logits)"),
+    ):
+        model.add_argument(f"--{name}", type=int, metavar="N", help=text)
+    model.add_argument(
+        "--block",
+        choices=BLOCKS,
+        default="gpt",
+        help="what a layer is: gpt (LayerNorm, GELU, dropout), llama (RMSNorm, SwiGLU); default: gpt",
+    )
+    for name, text in (
+        ("kv-heads", "with --block llama: heads of keys and values (default: as many as heads)"),
+        ("inner", "with --block llama: width inside SwiGLU (default: 8/3 of the width)"),
     ):
         model.add_argument(f"--{name}", type=int, metavar="N", help=text)
     way = sub.add_argument_group("how it is trained")

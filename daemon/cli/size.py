@@ -10,7 +10,7 @@ from typing import Any
 
 from ..sizing import saves
 from ..sizing.classes import CLASSES, STATE_BYTES, class_of
-from ..sizing.model import ASPECT, HEAD, shaped
+from ..sizing.model import ASPECT, HEAD, Model, shaped
 from ..sizing.need import KEPT_FREE, Change, Need, changes, need, together
 from ..sizing.plan import Plan
 from ..sizing.saves import Save
@@ -24,7 +24,10 @@ MOST_PARAMS = 10**15
 """More than any model has."""
 LEAST_VRAM = 100e6
 """Bytes: less is a number without its unit."""
-_COUNTS = ("layers", "hidden", "heads", "vocab", "lora_rank", "seq", "batch", "accumulate", "gpus")
+_COUNTS = (
+    *("layers", "hidden", "heads", "vocab", "kv_heads", "inner"),
+    *("lora_rank", "seq", "batch", "accumulate", "gpus"),
+)
 _FAR = 1.5
 """From this factor on it is told that layers, width and parameters do not go together. Our choice."""
 
@@ -66,7 +69,11 @@ def _plan(args: argparse.Namespace) -> Plan:
         hidden=args.hidden or 0,
         heads=args.heads or 0,
         vocab=args.vocab or 0,
+        block=args.block,
+        kv_heads=args.kv_heads or 0,
+        inner=args.inner or 0,
     )
+    _check_block(args, model)
     if args.lora_rank and args.lora_rank > model.hidden:
         raise UsageError(
             f"--lora-rank {args.lora_rank} is more than the width of the model, {model.hidden}",
@@ -86,6 +93,16 @@ def _plan(args: argparse.Namespace) -> Plan:
         eager=args.eager,
         wide_gradients=args.fp32_gradients,
     )
+
+
+def _check_block(args: argparse.Namespace, model: Model) -> None:
+    if args.block != "llama" and (args.kv_heads or args.inner):
+        raise UsageError("--kv-heads and --inner are those of a block of Llama", "--block llama")
+    if model.kv_heads and model.heads % model.kv_heads:
+        raise UsageError(
+            f"{model.heads} heads do not share {model.kv_heads} heads of keys evenly",
+            f"--kv-heads takes a divisor of {model.heads} (--heads)",
+        )
 
 
 def params_of(text: str) -> int:
@@ -124,7 +141,8 @@ def _show(plan: Plan, needed: Need) -> None:
     rows.append(("not counted", free, f"{decimal(needed.card - needed.counted):>9}"))
     rows.append(("a card of", "", f"{decimal(needed.card):>9}"))
     console.table(("ON EACH GPU", "ARITHMETIC", "    BYTES"), rows)
-    console.say("  the layers are those of GPT-3; Llama's (SwiGLU, RMSNorm) keep 10 to 45 % more")
+    if plan.model.block == "gpt":
+        console.say("  the layers are those of GPT-3; for SwiGLU and RMSNorm: --block llama")
 
 
 def _head(plan: Plan) -> Iterator[str]:
@@ -226,6 +244,9 @@ def _as_json(
             "heads": m.heads,
             "vocab": m.vocab,
             "assumed": list(m.assumed),
+            "block": m.block,
+            "kv_heads": m.kv_heads or m.heads,
+            "inner": m.wide,
             "by_rule": m.by_rule,
             "class": class_of(m.params).name,
         },

@@ -73,7 +73,7 @@ _ERRORS = tuple(
         r"^(?:raised|\*\* \(\w|uncaught|unhandled|(?:ERROR )?STOP (?!0+$)\S)",  # Ada, Elixir, Fortran
         r"^(?!Use of |.{0,80}isn't ).{1,300} at \S+ line \d+\.?$|(?i: on line \d+$)",  # Perl, PHP
         r"^(?:[\w.-]{1,40}: )?(?:[A-Za-z]:)?[\w./\\-]{1,120}\.[A-Za-z]\w{0,7}:\d+:(?:\d+:)? (?!.{0,80}(?i:warn|note|info|debug))",  # a place, then what
-        r"^.{0,80}?[\s\[(<|](?:ERROR|FATAL|CRITICAL|SEVERE)[\])>|:\s]\s*[-:|]?\s*\S",  # a level, whatever comes before it
+        r"^.{0,80}?[\s\[(<|-](?:ERROR|FATAL|CRITICAL|SEVERE)[\])>|:\s-]\s*[-:|]?\s*\S",  # a level, whatever comes before it
         (
             r"(?i)\bfailed\b(?=[:!.,]|\s*$|\s(?:at|with|to|in|on|for|because|after|while)\b)|\bunexpected end\b|\bunterminated\b"
             r"|\bterminating\b|\buncaught\b|\bunhandled\b|\bsignal \d+ (?:caught|received)\b|\bcaught signal\b"

@@ -92,7 +92,8 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         details["thread"] = raised.thread
     if raised.script:
         details["script"] = raised.script
-    text = raised.text or raised.head_text
+    broken = f"{raised.frame}: the end of this traceback is missing" if raised.frame else ""
+    text = raised.text or broken or raised.head_text
     # a collector may join all lines to one: what stands before the traceback is read if its end is missing
     words = raised.text or raised.head_text.partition(HEAD)[0]
     found = matcher.matches(words, matcher.candidates(words))

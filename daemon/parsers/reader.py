@@ -127,7 +127,8 @@ class LogReader:
         said: list[Observation] = []
         self._read_pieces(self._cutter.flush(), now, said)
         for raised in self._tracebacks.finish():
-            said += of_raised(raised, LogPosition(now, self.file, raised.head_line, self.rank))
+            line = raised.frame_line or raised.head_line
+            said += of_raised(raised, LogPosition(now, self.file, line, self.rank))
         return said
 
     def _read_block(self, first: int, text: bytes, now: float, said: list[Observation]) -> None:
@@ -372,7 +373,7 @@ class LogReader:
     ) -> bool:
         belongs, raised = self._tracebacks.feed(prefix.strip()[:80], rest, number)
         if raised is not None:
-            line = number if raised.text else raised.head_line
+            line = number if raised.text else raised.frame_line or raised.head_line
             said += of_raised(raised, LogPosition(now, self.file, line, rank))
         return belongs
 

@@ -30,10 +30,10 @@ _FRAME = re.compile(r'^\s{1,12}File "[^"]{1,300}", line \d+, in \S')
 _SCRIPT = re.compile(r'^\s{1,12}File "(?P<file>[^"<]{1,300})", line \d+, in <module>$')
 """The first frame of an exception that nobody caught in the main thread of a script."""
 _IGNORED = re.compile(
-    r'^(?:Exception ignored in\b|Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
+    r'^(?:Exception ignored in\b|(?:.{0,400}\])?Exception in thread (?!")|--- Logging error ---|Error in (?:atexit|sys\.)\S+:'
     r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved|An error occurred during Hydra's exception formatting)"
 )
-_THREAD = re.compile(r"Exception in thread (?P<name>[^\"\n]{1,60}?):?\s*$")
+_THREAD = re.compile(r"(?:.{0,400}\])?Exception in thread (?P<name>[^\"\n]{1,60}?):?\s*$")
 _LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib/python[\d.]+/|<frozen ")
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
@@ -125,10 +125,13 @@ class Open:
     """Blank lines below that one."""
     thread: str = ""
     """Name of the thread that it ends, once one of its frames is in a file of the program's own."""
+    frame: str = ""
+    """Its last frame in a file of the program's own."""
+    frame_line: int = 0
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
-        *("load", "error", "blank", "thread"),
+        *("load", "error", "blank", "thread", "frame", "frame_line"),
     )
 
 
@@ -157,6 +160,9 @@ class Raised:
     """The script through whose top it went, so that it ended the program; empty if that is not known."""
     thread: str = ""
     """The thread of the program's own that it ended; empty for a library's, and if it ended none."""
+    frame: str = ""
+    """The last frame in a file of the program's own, and its line, where the end of the traceback never came."""
+    frame_line: int = 0
 
 
 _WRAPPERS = ("RuntimeError", "ImportError", "SystemError", "Exception")
@@ -243,7 +249,7 @@ class Tracebacks:
             return True, None
         trace = self.open.get(prefix)
         if trace is not None:
-            return self._follow(prefix, trace, text)
+            return self._follow(prefix, trace, text, line)
         if _FRAME.match(text):
             # the head is missing: the log begins here, or its head went elsewhere
             return True, self._open(prefix, Open(line, text, "", *self._announced(), headless=True))
@@ -299,7 +305,7 @@ class Tracebacks:
         error = f"{name}: {message}" if message else name
         return Raised(line, text, error, name.rpartition(".")[2], message, ignored, chained)
 
-    def _follow(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
+    def _follow(self, prefix: str, trace: Open, text: str, line: int) -> tuple[bool, Raised | None]:
         if trace.error:
             return self._with_message(prefix, trace, text.strip())
         trace.seen += 1
@@ -312,8 +318,10 @@ class Tracebacks:
             text = text[trace.indent :]
         if trace.seen == 1 and (first := _SCRIPT.match(text)):
             trace.script = first["file"]
-        if trace.ignored and self._thread and _FRAME.match(text) and not _LIBRARY.search(text):
-            trace.thread = self._thread
+        if _FRAME.match(text) and not _LIBRARY.search(text):
+            trace.frame, trace.frame_line = text.strip()[: MAX_TEXT + 1], line
+            if trace.ignored and self._thread:
+                trace.thread = self._thread
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)
@@ -369,7 +377,15 @@ class Tracebacks:
             return cls._ended(trace, trace.error, *(split_error(trace.error) or ("", "")))
         if trace.headless:
             return None
-        return Raised(trace.line, trace.text, "", "", "", trace.ignored, trace.chained)
+        return Raised(
+            trace.line,
+            trace.text,
+            *("", "", ""),
+            trace.ignored,
+            trace.chained,
+            frame=trace.frame,
+            frame_line=trace.frame_line,
+        )
 
     def finish(self) -> list[Raised]:
         """At the end of the log: the tracebacks whose end never came."""

@@ -97,7 +97,11 @@ AROUND = 12
 LONGEST_TRACEBACK = 80
 """Lines of a traceback that are shown, its end: frames of libraries are most of a longer one."""
 _KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)")
-_HUNG_UP = re.compile(r"hangup|sighup|signal: 1\b|\b1 death signal")
+_USAGE = re.compile(
+    r"error: (?:argument \S+: |unrecognized arguments|the following arguments|ambiguous option)|: invalid choice: "
+)
+"""What argparse says of a command that was typed wrongly."""
+_HUNG_UP = re.compile(r"hangup|sighup|window-close|signal: 1\b|\b1 death signal")
 _OTHER_LOG = re.compile(
     r"(?i)\b(?:log is in|logs? (?:are|can be found) (?:in|at)|(?:see|check|read|details in|consult) (?:the )?(?:logs? (?:file )?)?(?:in |at )?)"
     r"[:\s'\"`(]{0,3}(?P<path>[\w./~+-]{1,200}\.(?:log|out|err)(?:\.\d+)?)(?![\w/])"
@@ -133,6 +137,14 @@ def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) ->
         return _OTHER_BUILD if "kernel image" in low else _NO_GPU
     if trouble == "host_alloc_failed" and not re.search(r"memoryerror|bad_alloc|alloc", low):
         return _MEMORY
+    if trouble == "launch_error" and _USAGE.search(low):
+        return "correct the command: this line says which words it takes"
+    if trouble == "interrupted" and traceback:
+        first = max(traceback, line - LONGEST_TRACEBACK)
+        return (
+            "ask who stopped it, a person at a terminal or what started it; "
+            f"what it was doing then: `sed -n '{first},{line}p' LOG`"
+        )
     before = f"`sed -n '{max(1, line - AROUND)},{line + 4}p' LOG`"
     if trouble == "cudnn_error" and "cudnn_status_" not in low:
         return f"read what the library said before the exception: {before}"

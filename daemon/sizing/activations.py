@@ -16,6 +16,20 @@ formula. A fused kernel (flash attention) computes the scores again: their term 
 paper calls selective recomputation. Checkpointing each layer leaves its input, ``w·s·b·h``, and the
 layer that is just being computed again (their table 2 has the inputs only).
 
+A block of Llama, by count over the same kind of list, with g keys for each query and a width of f inside
+SwiGLU: ``s·b·(h·(8 + w·(6 + 2·g)) + 4·w·f)`` bytes.
+
+| of | bytes |
+| --- | --- |
+| two RMSNorms: input in 32 bits, and the result before its weight | 2·(4 + w)·sbh |
+| inputs of the first matrices of attention and of SwiGLU | 2·w·sbh |
+| Q, K and V after the rotation, the input of the projection | w·(2 + 2·g)·sbh |
+| SwiGLU: gate, its SiLU, the other half, their product | 4·w·sbf |
+| attention scores, if they are kept: softmax in 32 bits and as it is used | (4 + w)·as²b, with w = 4 only 4·as²b |
+
+RMSNorm is counted in several steps in 32 bits, as Hugging Face's models have it; one fused kernel keeps 4·sbh
+less for each of the two.
+
 Outside the layers (section 4.3): the mask of the embedding's dropout, the input of the last LayerNorm
 and of the output layer, and the logits in 32 bits, ``4·s·b·v``.
 
@@ -26,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .model import Model
 from .plan import Plan
 from .state import Line
 
@@ -38,7 +53,7 @@ def value_width(precision: str) -> int:
 def activations(plan: Plan) -> Iterator[Line]:
     """What one batch keeps on one GPU."""
     m, width = plan.model, value_width(plan.precision)
-    factor, scores = 16 * width + 2, 2 * width + 1
+    factor, scores = _of_block(m, width)
     tokens = f"{plan.seq:,}·{plan.batch:,}·{m.hidden:,}"
     each = plan.tokens * m.hidden
     matrix = f"{m.heads}·{plan.seq:,}²·{plan.batch:,}"
@@ -60,6 +75,14 @@ def activations(plan: Plan) -> Iterator[Line]:
     )
     kept = plan.tokens * (m.hidden * (2 * width + 1) + 4 * m.vocab)
     yield _line("output layer and logits", outside, kept)
+
+
+def _of_block(m: Model, width: int) -> tuple[int, int]:
+    """Bytes that a layer keeps for each token and unit of its width, and for each attention score."""
+    if m.block == "gpt":
+        return 16 * width + 2, 2 * width + 1
+    inner = 4 * width * m.wide / m.hidden
+    return round(8 + width * (6 + 2 * m.shared) + inner), 4 + (width if width < 4 else 0)
 
 
 def _line(what: str, arithmetic: str, kept: int) -> Line:

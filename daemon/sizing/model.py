@@ -12,6 +12,8 @@ ASPECT = 128
 that it matters little between 50 and 150."""
 HEAD = 128
 """Width of a head, where their number is not known: that of these models."""
+BLOCKS = ("gpt", "llama")
+"""Of GPT-3: LayerNorm, GELU, dropout. Of Llama: RMSNorm, SwiGLU, rotary positions, no dropout."""
 VOCAB = 50_257
 """Words, where they are not known: those of GPT-2. Newer models have 32,000 to 256,000."""
 
@@ -27,11 +29,29 @@ class Model:
     vocab: int
     assumed: tuple[str, ...] = ()
     """Which of these nobody has given."""
+    block: str = "gpt"
+    """One of :data:`BLOCKS`."""
+    kv_heads: int = 0
+    """Heads of keys and values, where several heads of queries share one; 0: as many as heads."""
+    inner: int = 0
+    """Width inside SwiGLU; 0: 8/3 of the width, which makes its three matrices as large as the two of GPT."""
 
     @property
     def words(self) -> int:
         """Parameters of the embedding; 0 where the vocabulary is a guess."""
         return 0 if "vocab" in self.assumed else min(self.params, self.vocab * self.hidden)
+
+    @property
+    def shared(self) -> float:
+        """Width of the keys, as a part of the width: 1 without heads that are shared."""
+        return (self.kv_heads or self.heads) / self.heads
+
+    @property
+    def wide(self) -> int:
+        """Width inside the perceptron."""
+        if self.block == "llama":
+            return self.inner or -(-8 * self.hidden // 3)
+        return 4 * self.hidden
 
     @property
     def of_a_layer(self) -> int:
@@ -46,14 +66,24 @@ class Model:
 
     def shapes(self) -> Iterator[tuple[tuple[int, ...], int]]:
         """The matrices of a plain transformer of these sizes, and how many of each it has."""
-        h = self.hidden
-        for shape in ((3 * h, h), (h, h), (4 * h, h), (h, 4 * h)):
+        h, wide = self.hidden, self.wide
+        first = (h + 2 * round(h * self.shared), h)
+        gate = ((wide, h),) if self.block == "llama" else ()
+        for shape in (first, (h, h), *gate, (wide, h), (h, wide)):
             yield shape, self.layers
         yield (self.vocab, h), 1
 
 
 def shaped(
-    params: int, *, layers: int = 0, hidden: int = 0, heads: int = 0, vocab: int = 0
+    params: int,
+    *,
+    layers: int = 0,
+    hidden: int = 0,
+    heads: int = 0,
+    vocab: int = 0,
+    block: str = "gpt",
+    kv_heads: int = 0,
+    inner: int = 0,
 ) -> Model:
     """The model with what was not given (0) derived from its parameters by the rule 12·L·h²."""
     given = {"layers": layers, "hidden": hidden, "heads": heads, "vocab": vocab}
@@ -74,6 +104,9 @@ def shaped(
         heads or max(1, round(hidden / HEAD)),
         vocab or VOCAB,
         tuple(name for name, value in given.items() if not value),
+        block,
+        kv_heads,
+        inner,
     )
 
 

@@ -27,7 +27,7 @@ def socket_path_fits(path: Path) -> bool:
 
 def spare_path(state_root: Path) -> Path:
     """Where the socket of this state directory lies if it cannot lie there."""
-    digest = hashlib.sha256(os.path.realpath(os.fsencode(state_root))).hexdigest()[:12]
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(state_root))).hexdigest()[:12]
     return Path(FOLDER) / f"middlewatch-{_owner(state_root)}-{digest}.sock"
 
 

@@ -48,6 +48,9 @@ class Piece:
     mode: int
     size: int
     mtime_ns: int
+    changed_ns: int
+    """When anything about it was changed: also its rights, its owner, a protection by ``chattr``. 0 for a
+    folder: its other name would change that."""
     blocks: int
     """Blocks of 512 bytes that it takes on the disk."""
     links: int
@@ -112,10 +115,11 @@ class Around:
         return self._fuse[home]
 
 
-def footprint(path: str, around: Around) -> Footprint:
+def footprint(path: str, around: Around, before: Footprint | None = None) -> Footprint:
     """The files of a checkpoint. Raises :class:`Unsafe` where it must not be deleted, or OSError.
 
-    With all links resolved, it has to lie in one of the folders of ``around``.
+    With all links resolved, it has to lie in one of the folders of ``around``. ``before``: what was found
+    earlier; a file that is the same to the nanosecond of its last change is not opened once more.
     """
     real = path if places.has_no_link(path) else _behind_links(path)
     home, _, base = real.rpartition("/")
@@ -126,7 +130,10 @@ def footprint(path: str, around: Around) -> Footprint:
         found = [_piece(home, name) for name in _family(real)]
     if len(found) > _MOST_FILES:
         raise Unsafe(f"it has more than {_MOST_FILES} files")
+    known = frozenset(before.files) if before else frozenset()
     for piece in found:
+        if piece in known:
+            continue
         if not (piece.folder or stat.S_ISREG(piece.mode) or stat.S_ISLNK(piece.mode)):
             raise Unsafe(f"{piece.name} is neither a file nor a folder")
         _check_free(home, piece)
@@ -167,11 +174,11 @@ def remove(before: Footprint, around: Around) -> None:
     file that is replaced meanwhile. Raises OSError when a file cannot be deleted. After either,
     the rest of a folder may be left under its temporary name.
     """
-    now = footprint(before.path, around)
+    now = footprint(before.path, around, before)
     if now.pieces != before.pieces:
         raise Unsafe("it has changed since it was looked at")
-    home = os.open(before.home, _NAMED_ONLY)
-    try:
+    with _Folders(before.home) as folders:
+        home = folders.home
         own = os.path.isdir(before.path)
         aside = _set_aside(home, before, around) if own else ""
         if aside and not _is_the_one(os.lstat(aside, dir_fd=home), before):
@@ -181,13 +188,11 @@ def remove(before: Footprint, around: Around) -> None:
             head, slash, rest = piece.name.partition("/")
             name = f"{aside or head}{slash}{rest}"
             try:
-                _rmdir(home, name) if piece.folder else _unlink(home, name, piece)
+                _rmdir(folders, name) if piece.folder else _unlink(folders, name, piece)
             except (OSError, Unsafe):
                 if aside and number == 0:  # nothing is deleted yet: give it its name back
                     os.rename(aside, before.name, src_dir_fd=home, dst_dir_fd=home)
                 raise
-    finally:
-        os.close(home)
 
 
 def _is_the_one(seen: os.stat_result, before: Footprint) -> bool:
@@ -272,6 +277,7 @@ def _piece(home: str, name: str) -> Piece:
         seen.st_mode,
         0 if folder else seen.st_size,
         0 if folder else seen.st_mtime_ns,
+        0 if folder else seen.st_ctime_ns,
         seen.st_blocks,
         1 if folder else seen.st_nlink,
     )
@@ -301,34 +307,46 @@ def _set_aside(home: int, before: Footprint, around: Around) -> str:
     raise Unsafe("1000 earlier deletions of it did not finish")
 
 
-def _unlink(home: int, name: str, piece: Piece) -> None:
-    with _parent(home, name) as (folder, base):
-        try:
-            seen = os.lstat(base, dir_fd=folder)
-        except FileNotFoundError:
-            return  # another process has deleted it
-        there = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
-        if there != (piece.device, piece.inode, piece.size, piece.mtime_ns):
-            raise Unsafe(f"{piece.name} was replaced while the others were deleted")
-        os.unlink(base, dir_fd=folder)
+def _unlink(folders: _Folders, name: str, piece: Piece) -> None:
+    folder, base = folders.parent(name)
+    try:
+        seen = os.lstat(base, dir_fd=folder)
+    except FileNotFoundError:
+        return  # another process has deleted it
+    there = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+    if there != (piece.device, piece.inode, piece.size, piece.mtime_ns):
+        raise Unsafe(f"{piece.name} was replaced while the others were deleted")
+    os.unlink(base, dir_fd=folder)
 
 
-def _rmdir(home: int, name: str) -> None:
-    with _parent(home, name) as (folder, base), contextlib.suppress(FileNotFoundError):
+def _rmdir(folders: _Folders, name: str) -> None:
+    folder, base = folders.parent(name)
+    with contextlib.suppress(FileNotFoundError):
         os.rmdir(base, dir_fd=folder)
 
 
-@contextlib.contextmanager
-def _parent(home: int, name: str) -> Iterator[tuple[int, str]]:
-    """The folder that holds ``name``, reached without following a link, and the last part."""
-    *folders, base = name.split("/")
-    opened: list[int] = []
-    try:
-        here = home
-        for folder in folders:
-            here = os.open(folder, _NAMED_ONLY, dir_fd=here)
-            opened.append(here)
-        yield here, base
-    finally:
-        for fd in opened:
+class _Folders:
+    """The folders of one deletion, each reached once and without following a link."""
+
+    def __init__(self, home: str) -> None:
+        self.home = os.open(home, _NAMED_ONLY)
+        self._open = {"": self.home}
+
+    def __enter__(self) -> _Folders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._open.values():
             os.close(fd)
+
+    def parent(self, name: str) -> tuple[int, str]:
+        """The folder that holds ``name``, and the last part of it."""
+        folder, _, base = name.rpartition("/")
+        return self._at(folder), base
+
+    def _at(self, folder: str) -> int:
+        found = self._open.get(folder)
+        if found is None:
+            above, base = self.parent(folder)
+            found = self._open[folder] = os.open(base, _NAMED_ONLY, dir_fd=above)
+        return found

@@ -53,6 +53,7 @@ JOBS: tuple[Signature, ...] = (
         r"|\bSIGTERM (?:was |signal )?(?:received|caught|detected)"
         r"|(?:received|got|caught) signal:? 15\b)"
         r"|\bgot signal: (?:15|1)\b"
+        r"|forrtl: error \(200\): program aborting due to window-CLOSE"
         r"|Received (?:15|Signals\.SIG(?:TERM|HUP)|1) death signal"
         rf"|{EXIT}143{STATUS_ENDS}"
         r"|\bstatus=15/TERM"
@@ -94,6 +95,7 @@ JOBS: tuple[Signature, ...] = (
         r"|(?:[Rr]eceived|[Cc]aught|[Gg]ot)(?: signal)?:? SIGINT\b"
         r"|Received (?:Signals\.SIGINT|2) death signal"
         r"|got signal: 2\b"
+        r"|forrtl: error \(200\): program aborting due to control-"
         r"|exited on signal 2\b"
         r"|\bStop signal received \(e\.g\. via SIGINT",
         narrow=("^c",),

@@ -172,7 +172,7 @@ def test_a_folder_that_is_replaced_in_the_last_moment(
     inside = folder / "checkpoint-1"
     real = removal.footprint
 
-    def then_replaced(path: str, around: removal.Around) -> Footprint:
+    def then_replaced(path: str, around: removal.Around, before: Footprint) -> Footprint:
         found = real(path, around)
         inside.rename(folder / "older")
         inside.mkdir()

@@ -197,6 +197,12 @@ def test_json(say: Any) -> None:
         ("--params 7B --gpus 0", "--gpus 0 is no size", "1 or more"),
         ("--params 7B --batch -1", "--batch -1 is no size", "1 or more"),
         ("--params 7B --saves 0", "--saves 0 is no size", "1 or more"),
+        (
+            "--params 7B --kv-heads 8",
+            "--kv-heads and --inner are those of a block of Llama",
+            "llama",
+        ),
+        ("--params 7B --block llama --heads 32 --kv-heads 5", "share 5 heads", "divisor of 32"),
         ("--params 7B --lora-rank 0", "--lora-rank 0 is no size", "1 or more"),
         ("--params 7B --seq 4k", "--seq takes a whole number, not '4k'", "tokens of a sequence"),
         ("--params 7B --optimizer adamW", "there is no 'adamW'", "did you mean adamw"),

@@ -224,7 +224,20 @@ def test_exceptions_that_go_nowhere_are_only_noted() -> None:
 
 def test_a_log_that_ends_in_the_frames_still_tells() -> None:
     (event,) = events(FRAMES)
-    assert (event.trouble, event.line) == ("python_exception", 1)
+    assert (event.trouble, event.line, event.details["traceback_line"]) == (
+        "python_exception",
+        2,
+        1,
+    )
+    assert (
+        event.text == 'File "train.py", line 9, in <module>: the end of this traceback is missing'
+    )
+
+
+def test_of_one_that_breaks_off_in_a_library_the_last_frame_of_the_program_is_told() -> None:
+    library = '  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 103, in forward\n'
+    (event,) = events(f"{FRAMES}{library}    return F.linear(x)\n")
+    assert event.text.startswith('File "train.py", line 9')
 
 
 def test_a_log_that_begins_in_the_frames_tells_too() -> None:
@@ -247,7 +260,7 @@ def test_other_output_in_between_does_not_end_it() -> None:
 
 def test_it_is_given_up_after_a_while() -> None:
     (event,) = events(FRAMES + "hello there\n" * 60)
-    assert event.line == 1
+    assert event.details["traceback_line"] == 1
 
 
 @pytest.mark.parametrize(
@@ -292,7 +305,16 @@ def test_the_traceback_of_a_wrapper_is_not_the_root() -> None:
 
 def test_a_traceback_that_was_cut_off_is_not_the_root() -> None:
     said = _roles("Traceback (most recent call last):", '  File "a.py", line 20, in <module>')
-    assert said == [("cascade", "Traceback (most recent call last):")]
+    assert said == [
+        ("cascade", 'File "a.py", line 20, in <module>: the end of this traceback is missing')
+    ]
+
+
+def test_a_thread_that_dies_behind_a_bar_did_not_end_the_run() -> None:
+    (event,) = events(
+        f" 35%|###   | 24263/69763 [2:03:48<7:09:28,  1.77it/s]Exception in thread Thread-4:\n{FRAMES}Exception: gone\n"
+    )
+    assert (event.severity, event.fatal) == ("info", False)
 
 
 def test_a_traceback_that_a_launcher_quotes_is_indented() -> None:

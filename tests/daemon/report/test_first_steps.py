@@ -17,6 +17,17 @@ from middlewatch.daemon.report.first_steps import first_step_in_log
         ("rank_failed", "exitcode: -25", "ulimit -f"),
         ("sigterm_received", "the job ended with exit code 129", "middlewatch run --"),
         ("sigterm_received", "SignalException: Process 99 got signal: 1", "middlewatch run --"),
+        (
+            "sigterm_received",
+            "forrtl: error (200): program aborting due to window-CLOSE event",
+            "middlewatch run --",
+        ),
+        (
+            "launch_error",
+            "train.py: error: argument --lr: invalid float value",
+            "correct the command",
+        ),
+        ("launch_error", "error: unrecognized arguments: --bsz 4", "correct the command"),
         ("python_exception", "KeyError: 'image'", "sed -n '28,44p' LOG"),
         (
             "rank_failed",

@@ -178,9 +178,9 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
     reader = LiveReader.restore("/data/run/train.log", saved["reader"])
     again = json.loads(jsonlines.dumps(reader.save()))
     for trace in again["tracebacks"]["open"]:
-        # later than 0.1.0: indent, data, save, script, load, error, blank, thread
-        assert trace[-8:] == [0, False, False, "", False, "", 0, ""]
-        del trace[-8:]
+        # later than 0.1.0: indent, data, save, script, load, error, blank, thread, frame, frame_line
+        assert trace[-10:] == [0, False, False, "", False, "", 0, "", "", 0]
+        del trace[-10:]
     assert again["progress"].pop("object")["members"] == []  # later than 0.1.0
     assert again["progress"].pop("filled") == {}
     assert again["progress"].pop("head_key") == ""

@@ -13,7 +13,7 @@ from middlewatch.daemon.sizing import need as needs
 from middlewatch.daemon.sizing import optimizers, saves
 from middlewatch.daemon.sizing.activations import activations
 from middlewatch.daemon.sizing.classes import CLASSES, class_of
-from middlewatch.daemon.sizing.model import Model, shaped
+from middlewatch.daemon.sizing.model import BLOCKS, Model, shaped
 from middlewatch.daemon.sizing.need import changes, need, together
 from middlewatch.daemon.sizing.optimizers import OPTIMIZERS
 from middlewatch.daemon.sizing.plan import PRECISIONS, SHARDINGS, Plan
@@ -116,6 +116,20 @@ def test_the_shape_of_a_known_model_is_derived_well(params: int, layers: int, hi
     assert shaped(params, layers=layers, hidden=hidden).assumed == ("heads", "vocab")
 
 
+def test_a_block_of_llama_by_its_list() -> None:
+    model = shaped(
+        8 * 10**9, layers=32, hidden=4096, heads=32, block="llama", kv_heads=8, inner=14336
+    )
+    lines = {line.what: line.bytes for line in activations(Plan(model, seq=1024))}
+    norms, inputs = 2 * (4 + 2) * 4096, 2 * 2 * 4096
+    attention, swiglu = 2 * (2 * 4096 + 2 * 1024), 4 * 2 * 14336
+    assert lines["layers"] == 32 * 1024 * (norms + inputs + attention + swiglu)
+    assert (
+        sum(a * b * n for (a, b), n in model.shapes())
+        == 32 * 4096 * (4096 + 2048 + 4096 + 3 * 14336) + model.vocab * 4096
+    )
+
+
 def test_lora_trains_18_r_h_a_layer() -> None:
     plan = Plan(shaped(7 * 10**9, layers=32, hidden=4096), rank=16)
     assert plan.trained == 18 * 16 * 4096 * 32
@@ -138,6 +152,7 @@ def plans(draw: st.DrawFn) -> Plan:
         hidden=draw(st.integers(16, 20_000)) if given_ else 0,
         heads=draw(st.integers(1, 128)) if given_ else 0,
         vocab=draw(st.sampled_from((0, 256, 32_000, 256_000))),
+        block=draw(st.sampled_from(BLOCKS)),
     )
     return Plan(
         model,
