@@ -13,7 +13,16 @@ from ..jobs.artefact import Artefact
 from ..system.errors import MiddlewatchError, UsageError
 from .docker_client import START_S, Client, Late, NotFound, container_id
 from .docker_ready import machines, ready
-from .docker_state import EVENTS, FORMAT, Told, events_of, standing, together, told
+from .docker_state import (
+    EVENTS,
+    FORMAT,
+    Told,
+    events_of,
+    standing,
+    time_of_events,
+    together,
+    told,
+)
 from .engine import Begun, Standing, State
 
 SHORT = 12
@@ -209,7 +218,8 @@ def _ask(container: Container) -> Told:
     one = told(text, "" if client.is_here else client.host)
     if not one.is_over:
         return one
-    words = ["events", "--since", one.started_at, "--until", "0s", "--format", "{{json .}}"]
+    since, until = time_of_events(one)
+    words = ["events", "--since", since, "--until", until, "--format", "{{json .}}"]
     words += [f"--filter=container={one.id}", "--filter=type=container"]
     words += [f"--filter=event={name}" for name in EVENTS]
     return told(text, one.host, events_of(client.docker(*words)))

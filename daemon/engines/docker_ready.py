@@ -4,6 +4,7 @@ pulled)."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -97,8 +98,10 @@ def listening(table: str) -> set[int]:
 
 
 def _image(client: Client, name: str) -> dict[str, str]:
-    words = ("image", "inspect", "--format", '{{.Id}} {{join .RepoDigests " "}}', name)
-    if client.run(("docker", *words), ASK_S).status:
+    """Name, id and digest (empty: it comes from no registry) of the image, which is there afterwards."""
+    words = ("image", "inspect", "--format", "{{json .Id}} {{json .RepoDigests}}", name)
+    done = client.run(("docker", *words), ASK_S)
+    if done.status and "No such image" in done.err:
         client.docker("pull", "--quiet", name, deadline_s=PULL_S)
-    own, *digests = client.docker(*words).split()
-    return {"name": name, "id": own, "digest": digests[0] if digests else ""}
+    own, _, digests = client.docker(*words).partition(" ")
+    return {"name": name, "id": json.loads(own), "digest": (json.loads(digests) or [""])[0]}

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from middlewatch.sentinels.kit.numbers import size
@@ -24,6 +25,7 @@ EVENTS = ("kill", "stop", "oom")
 STOP_S = 10
 """Seconds that ``docker stop`` waits where the container does not say (its documentation)."""
 _OVER = frozenset(("exited", "dead"))
+_TO_SECONDS = len("2026-11-27T03:04:05")
 _TIMED_OUT = 124
 """Exit status of ``timeout`` (coreutils) when the time was over."""
 _SAVES = frozenset((signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGWINCH))
@@ -107,6 +109,15 @@ def told(text: str, host: str, events: Iterable[str] = ()) -> Told:
             f"docker says of a container what cannot be read: {error!r}",
             "is the client older than 20.10? docker version",
         ) from None
+
+
+def time_of_events(one: Told) -> tuple[str, str]:
+    """From when to when what ended a container was done to it, by the clock of its engine.
+
+    ``stop`` is told some milliseconds after the end; the client waits until the time has come.
+    """
+    end = datetime.fromisoformat(one.finished_at[:_TO_SECONDS]) + timedelta(seconds=2)
+    return f"{one.started_at[:_TO_SECONDS]}Z", f"{end.isoformat()}Z"
 
 
 def events_of(lines: str) -> list[str]:

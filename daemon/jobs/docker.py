@@ -75,7 +75,7 @@ def artefact(job: Job, here: Here) -> Artefact:
 def _check(job: Job, here: Here) -> None:
     if not job.docker.image:
         raise UsageError("docker needs an image", 'image = "…" under [docker] of the job file')
-    if len(here.name) < 2:
+    if job.main.nodes == 1 and len(here.name) < 2:
         raise UsageError(f"docker takes no name of one letter: {here.name!r}", "another --name")
     for flag, why in _NOT.items():
         if _says(job.docker.options, flag):
