@@ -23,7 +23,7 @@ from ..jobs.mounts import outside
 from ..jobs.naming import name_of
 from ..jobs.places import render
 from ..launch.checkpoint_args import from_argv
-from ..launch.record import record
+from ..launch.record import record, scripts
 from ..system.clock import iso
 from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.private import write_private
@@ -251,11 +251,14 @@ def _record(
     folder: Path | None = None,
 ) -> Path:
     path = (folder or taken_state(args).run(run)) / "launch.json"
+    command = launchers.command(job)
+    files_here = [outside(job, word) or word for word in command] if begun else command
     kept = record(
         run=run,
         place=args.on,
-        command=launchers.command(job),
+        command=command,
         cwd=cwd,
+        scripts=scripts(files_here, cwd),
         env_names=sorted({*os.environ, *job.main.env} if not begun else job.main.env),
         files=artefact.files,
         at=iso(_now()) or "",

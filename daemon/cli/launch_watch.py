@@ -13,11 +13,15 @@ from typing import Any
 from ..config.run_spec import RunSpec
 from ..engines.engine import Begun
 from ..launch.discover import describe
-from ..system.errors import MiddlewatchError
+from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import write_private
 from . import console
 from .daemon import ensure
 from .run import hand_over
+
+
+class _Over(MiddlewatchError):
+    """The container has ended before it was looked at."""
 
 
 def watched(args: argparse.Namespace, begun: Begun) -> tuple[list[str], list[str]]:
@@ -30,17 +34,22 @@ def watched(args: argparse.Namespace, begun: Begun) -> tuple[list[str], list[str
     for one in begun.details.get("containers", ()):
         try:
             runs.append(_hand_over(args, one, saves))
+        except _Over:
+            notes.append(f"{one['name']} is over already: {_typed(one, 'docker', 'logs')}")
         except MiddlewatchError as error:
             notes.append(f"{one['name']} is not watched from here: {error}; {_by_hand(one)}")
     return runs, notes
 
 
 def _hand_over(args: argparse.Namespace, one: Mapping[str, Any], saves: str) -> str:
+    if not one["pid"]:
+        raise _Over
     if one["host"]:
         raise MiddlewatchError(f"it runs on {one['host']}")
-    if not one["pid"]:
-        raise MiddlewatchError(f"it is over already (docker logs {one['name']})")
-    found = describe(one["pid"])
+    try:
+        found = describe(one["pid"])
+    except UsageError:
+        raise _Over from None
     if found.container != one["id"]:  # an engine elsewhere: that process is another one here
         raise MiddlewatchError("its process cannot be seen")
     ensure(args)
@@ -55,12 +64,14 @@ def _hand_over(args: argparse.Namespace, one: Mapping[str, Any], saves: str) -> 
 
 
 def _by_hand(one: Mapping[str, Any]) -> str:
-    words = shlex.join(["middlewatch", "watch", "--pid", str(one["pid"]), "--name", one["name"]])
-    if not one["pid"]:
-        return "nothing is left to watch"
-    if one["host"]:
-        return f"to watch it there: ssh {shlex.quote(one['host'])} {words}"
-    return f"to watch it, where its engine is: {words}"
+    typed = _typed(one, "middlewatch", "watch", "--pid", str(one["pid"]), "--name")
+    return f"to watch it where its engine is: {typed}"
+
+
+def _typed(one: Mapping[str, Any], *words: str) -> str:
+    """What a person types, on the machine of a container, with its name as the last word."""
+    there = ("ssh", one["host"]) if one["host"] else ()
+    return shlex.join((*there, *words, one["name"]))
 
 
 def amend(path: Path, **more: Any) -> None:

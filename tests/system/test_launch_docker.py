@@ -23,6 +23,7 @@ from middlewatch.daemon.system.errors import MiddlewatchError
 from ..fakes import local_shell
 from ..fakes.box import Box, Receiver
 from ..fakes.docker_engine import PYTHON, DockerEngine, NoEngine, docker_engine, programs_shown
+from ..fakes.far_box import NAME, far_box
 
 pytestmark = [
     pytest.mark.system,
@@ -94,10 +95,14 @@ class Yard:
     def __init__(self, box: Box, engine: DockerEngine, code: Path) -> None:
         self.box, self.engine, self.code = box, engine, code
 
-    def job(
-        self, *words: str, options: tuple[str, ...] = (), network: str = "none", **more: Any
-    ) -> str:
-        """Write a job file; its path."""
+    def job(self, *words: str, **more: Any) -> str:
+        """Write a job file, with the keys ``more`` under [job], ``options`` and ``network`` under [docker]; its
+        path."""
+        docker = {
+            "image": self.engine.IMAGE,
+            "network": more.pop("network", "none"),
+            "options": list(more.pop("options", ())),
+        }
         main = {
             "command": [PYTHON, *words],
             "workdir": "/code",
@@ -105,12 +110,11 @@ class Yard:
             "save_before_end_s": "20s",
             **more,
         }
-        docker = {"image": self.engine.IMAGE, "network": network, "options": list(options)}
-        lines = [
-            f"[{name}]\n"
-            + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
-            for name, table in (("job", main), ("docker", docker))
-        ]
+        tables = {"job": main, "docker": docker, "job.env": more.pop("env", {})}
+        main.pop("env", None)
+        lines = []
+        for name, table in tables.items():
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(table[key])}" for key in table)]
         path = self.code / "job.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
         return str(path)
@@ -237,7 +241,7 @@ def test_ends_of_all_kinds(yard: Yard) -> None:
     """All at once: every one of them takes some seconds."""
     engine = yard.engine
     train = "/code/train.py"
-    stopped = yard.launch(yard.job(train, "100000", name="stopped"))
+    yard.launch(yard.job(train, "100000", name="stopped"))
     yard.box.until(lambda: "step 3/" in yard.logs("stopped"), "its first steps")
     refused = yard.launch("--remove", "stopped", status=4)["said"]
     assert "not removed, as it is not over: stopped" in refused
@@ -266,12 +270,14 @@ def test_ends_of_all_kinds(yard: Yard) -> None:
 
     def gave_up() -> bool:
         one = yard.state(twice)["containers"][0]
-        return one["status"] == "exited" and one["restarts"] == 2
+        return (one["status"], one["restarts"]) == ("exited", 2)
 
     yard.box.until(gave_up, "the end of its restarts")
     found = yard.state(twice)
     assert found["standing"] == "failed"
     assert found["reason"] == "exit status 1, started again 2 times"
+    # It ends within its first second: either it was handed over before, or that is told.
+    assert twice["runs"] or "docker logs twice" in twice["notes"][0]
     said = yard.launch("--remove", "twice")["containers"][0]
     assert json.loads(Path(said["status"]).read_text())["restarts"] == 2
     assert Path(said["log"]).read_text().count("KeyError: 'boom'") == 3
@@ -286,6 +292,8 @@ def test_killed_for_memory(yard: Yard) -> None:
     found = yard.over(made)
     assert found["standing"] == "failed"
     assert "OOMKilled (limit 128.0 MiB)" in found["reason"]
+    incident = yard.box.incident("cgroup_oom_kill")
+    assert incident["run"] == made["run"]
     said = yard.launch("--remove", "grows")["containers"][0]
     assert json.loads(Path(said["status"]).read_text())["oom_killed"] is True
 
@@ -379,15 +387,17 @@ def test_what_is_in_the_way_is_told_before_anything_is_started(yard: Yard) -> No
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         taken = {**two, "port": port}
-        said = yard.launch(yard.job("/code/meets.py", name="b", **taken), *hosts, status=4)["said"]
+        said = yard.launch(yard.job("/code/meets.py", name="other", **taken), *hosts, status=4)[
+            "said"
+        ]
     assert f"port {port} here is taken" in said
     missing = f"{yard.code}/nowhere"
-    job = yard.job("/code/train.py", "1", name="c", mounts=[f"{missing}:/data"])
+    job = yard.job("/code/train.py", "1", name="other", mounts=[f"{missing}:/data"])
     said = yard.launch(job, status=2)["said"]
     assert f"there is no {missing} here" in said
-    job = yard.job("/code/train.py", "1", name="d", options=("--gpus", "all"))
+    job = yard.job("/code/train.py", "1", name="card", options=("--gpus", "all"))
     said = yard.launch(job, status=2)["said"]  # no card here: the engine says so only at the start
-    assert "d did not start" in said
+    assert "card did not start" in said
     assert "NVIDIA Container Toolkit" in said
     assert yard.names() == {"gpt-1"}
     assert {path.name for path in (yard.box.state / "launches").iterdir()} == {"gpt-1"}
@@ -416,8 +426,9 @@ def test_machines_that_ssh_reaches(yard: Yard, monkeypatch: pytest.MonkeyPatch) 
 
     made = yard.launch(yard.job("/code/train.py", "3", name="far", **two), "--hosts", "gpu1,gpu2")
     assert made["runs"] == []
-    assert "far-1 is not watched from here: it runs on gpu2; to watch it there: ssh gpu2" in str(
-        made["notes"]
+    assert (
+        "far-1 is not watched from here: it runs on gpu2; to watch it where its engine is: ssh gpu2"
+        in str(made["notes"])
     )
     assert yard.over(made)["standing"] == "finished"
     assert [one["host"] for one in yard.state(made)["containers"]] == ["gpu1", "gpu2"]
@@ -432,9 +443,27 @@ def test_machines_that_ssh_reaches(yard: Yard, monkeypatch: pytest.MonkeyPatch) 
     assert "训练完成" in (Path(made["launch"]).parent / "far-1.log").read_text(encoding="utf-8")
 
     said = yard.launch(
-        yard.job("/code/train.py", "3", name="x", **two), "--hosts", "gpu1,gpu9", status=3
+        yard.job("/code/train.py", "3", name="nowhere", **two), "--hosts", "gpu1,gpu9", status=3
     )
     assert "gpu9 is not reached: ssh: Could not resolve hostname gpu9" in said["said"]
+
+
+def test_a_machine_behind_a_real_sshd(yard: Yard, tmp_path: Path) -> None:
+    socket_of = {"DOCKER_HOST": f"unix://{yard.engine.socket}"}
+    with far_box(tmp_path / "sshd", socket_of) as there:
+        yard.box.extra_env |= {**there.env(), "DOCKER_HOST": "unix:///nowhere"}
+        job = yard.job("/code/train.py", "3", name="far", pass_env=["MW_TOKEN"])
+        made = yard.launch(job, "--hosts", NAME)
+        assert made["id"].startswith(f"{NAME}:")
+        log = yard.box.until(
+            lambda: yard.logs("far") if "训练完成" in yard.logs("far") else "", "its end"
+        )
+        told = yard.launch("--stop", "far")
+        assert told["standing"] == "finished"
+        said = yard.launch("--remove", "far")["containers"][0]
+        assert Path(said["log"]).read_text(encoding="utf-8") == log
+    assert (yard.code / "out" / "token").read_text() == SECRET
+    assert yard.names() == set()
 
 
 def far_docker(words: Path, refuses: str) -> str:

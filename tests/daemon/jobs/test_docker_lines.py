@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def words_of(job: Job, *hosts: str) -> tuple[str, ...]:
 
 def test_several_machines_without_a_launcher_get_the_variables_of_torch() -> None:
     words = words_of(job_of({"nodes": 2, "port": 4000}), "gpu1", "gpu2")
-    given = {word for flag, word in zip(words, words[1:], strict=False) if flag == "--env"}
+    given = {word for flag, word in pairwise(words) if flag == "--env"}
     assert given == {
         "PYTHONUNBUFFERED=1",
         "MASTER_ADDR=gpu1",
