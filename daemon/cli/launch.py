@@ -218,6 +218,8 @@ def _elsewhere(
     _limits(job)
     for note in notes:
         console.say(f"  note         {note}")
+    if runs:
+        say_phone(args)
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..config.run_spec import RunSpec
 from ..engines.engine import Begun
 from ..launch.discover import describe
+from ..system import procfs
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import write_private
 from . import console
@@ -20,7 +21,7 @@ from .daemon import ensure
 from .run import hand_over
 
 
-class _Over(MiddlewatchError):
+class _Over(Exception):
     """The container has ended before it was looked at."""
 
 
@@ -34,8 +35,8 @@ def watched(args: argparse.Namespace, begun: Begun) -> tuple[list[str], list[str
     for one in begun.details.get("containers", ()):
         try:
             runs.append(_hand_over(args, one, saves))
-        except _Over:
-            notes.append(f"{one['name']} is over already: {_typed(one, 'docker', 'logs')}")
+        except _Over as over:
+            notes.append(f"{one['name']} {over}: {_typed(one, 'docker', 'logs')}")
         except MiddlewatchError as error:
             notes.append(f"{one['name']} is not watched from here: {error}; {_by_hand(one)}")
     return runs, notes
@@ -43,14 +44,17 @@ def watched(args: argparse.Namespace, begun: Begun) -> tuple[list[str], list[str
 
 def _hand_over(args: argparse.Namespace, one: Mapping[str, Any], saves: str) -> str:
     if not one["pid"]:
-        raise _Over
+        raise _Over("is over already")
     if one["host"]:
         raise MiddlewatchError(f"it runs on {one['host']}")
     try:
         found = describe(one["pid"])
-    except UsageError:
-        raise _Over from None
+    except UsageError:  # there is no such process
+        raise _Over("is over already, or its engine is on another machine") from None
     if found.container != one["id"]:  # an engine elsewhere: that process is another one here
+        now = procfs.stat(one["pid"])
+        if now is None or now.ended or now.start_ticks != found.start_ticks:
+            raise _Over("is over already")
         raise MiddlewatchError("its process cannot be seen")
     ensure(args)
     spec = dataclasses.replace(

@@ -16,7 +16,7 @@ from .docker_ready import machines, ready
 from .docker_state import (
     EVENTS,
     FORMAT,
-    Told,
+    ContainerState,
     events_of,
     standing,
     time_of_events,
@@ -83,7 +83,7 @@ class Driver:
 
     def state(self, job_id: str) -> State:
         """Of all its containers: one that failed fails the job. Raises MiddlewatchError."""
-        found: list[Told] = []
+        found: list[ContainerState] = []
         states: list[tuple[str, Standing, str]] = []
         containers = _containers(job_id)
         for container, one in zip(containers, _each(_ask_or_none, containers), strict=True):
@@ -102,7 +102,7 @@ class Driver:
         if failed:
             raise MiddlewatchError("; ".join(map(str, failed)), failed[0].hint)
 
-    def containers(self, job_id: str) -> list[tuple[Container, Told | None]]:
+    def containers(self, job_id: str) -> list[tuple[Container, ContainerState | None]]:
         """Each with what its engine says; None: it has it no more. Raises MiddlewatchError."""
         found = _containers(job_id)
         return list(zip(found, _each(_ask_or_none, found), strict=True))
@@ -134,7 +134,7 @@ def _cleared(container: Container) -> str:
         if one.status == "created":
             container.client.docker("rm", one.id)
             return ""
-        container.client.docker("stop", "--time", str(UNDO_S), one.id, deadline_s=UNDO_S + BESIDE_S)
+        container.client.docker("stop", "-t", str(UNDO_S), one.id, deadline_s=UNDO_S + BESIDE_S)
         return f"; it is stopped, and its log is kept: docker logs {one.name}"
     except NotFound:
         return ""
@@ -150,7 +150,7 @@ def _undone(begun: Sequence[tuple[Container, str]]) -> tuple[str, str] | None:
     for container, name in begun:
         client = container.client
         try:
-            words = ("stop", "--time", str(UNDO_S), container.id)
+            words = ("stop", "-t", str(UNDO_S), container.id)
             client.docker(*words, deadline_s=UNDO_S + BESIDE_S)
             stopped.append(f"{name} {client.where}")
         except MiddlewatchError as error:
@@ -167,7 +167,7 @@ def _also(hint: str) -> str:
 
 def _begun(
     begun: Sequence[tuple[Container, str]],
-    found: Sequence[Told],
+    found: Sequence[ContainerState],
     images: Sequence[Mapping[str, str]],
     facts: Mapping[str, Any],
 ) -> Begun:
@@ -211,7 +211,7 @@ def _containers(job_id: str) -> list[Container]:
     return [Container(Client(host), own) for host, _, own in parts]
 
 
-def _ask(container: Container) -> Told:
+def _ask(container: Container) -> ContainerState:
     """What its engine says of it, with what was done to it once it is over. Raises MiddlewatchError."""
     client = container.client
     text = client.docker("container", "inspect", "--format", FORMAT, container.id)
@@ -225,7 +225,7 @@ def _ask(container: Container) -> Told:
     return told(text, one.host, events_of(client.docker(*words)))
 
 
-def _ask_or_none(container: Container) -> Told | None:
+def _ask_or_none(container: Container) -> ContainerState | None:
     try:
         return _ask(container)
     except NotFound:

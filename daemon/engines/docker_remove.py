@@ -11,7 +11,7 @@ from ..system.errors import MiddlewatchError, Refused
 from ..system.private import open_private, write_private
 from .docker import Container, Driver
 from .docker_client import LOG_S
-from .docker_state import Told, standing
+from .docker_state import ContainerState, standing
 
 _PART = ".part"
 
@@ -41,11 +41,11 @@ def remove(driver: Driver, job_id: str, names: list[str], folder: Path) -> list[
     return [_removed(container, one, name, folder) for (container, one), name in found]
 
 
-def _may_go(one: Told) -> bool:
+def _may_go(one: ContainerState) -> bool:
     return one.is_over or one.status == "created"
 
 
-def _removed(container: Container, one: Told | None, name: str, folder: Path) -> Kept:
+def _removed(container: Container, one: ContainerState | None, name: str, folder: Path) -> Kept:
     log, status = folder / f"{name}.log", folder / f"{name}.json"
     if one is None:
         return Kept(name, _if_there(log), _if_there(status), was_gone=True)
@@ -60,7 +60,7 @@ def _removed(container: Container, one: Told | None, name: str, folder: Path) ->
     return Kept(name, str(log), str(status))
 
 
-def _save_log(container: Container, one: Told, path: Path) -> None:
+def _save_log(container: Container, one: ContainerState, path: Path) -> None:
     part = path.with_name(path.name + _PART)
     try:
         with open(open_private(part, os.O_RDWR | os.O_TRUNC), "r+b") as file:

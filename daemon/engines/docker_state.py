@@ -33,7 +33,7 @@ _SAVES = frozenset((signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGWIN
 
 
 @dataclass(frozen=True)
-class Told:
+class ContainerState:
     """One container. ``pid``: of its first process on its machine; 0: it has none now."""
 
     id: str
@@ -79,13 +79,13 @@ class Told:
         }
 
 
-def told(text: str, host: str, events: Iterable[str] = ()) -> Told:
+def told(text: str, host: str, events: Iterable[str] = ()) -> ContainerState:
     """From what inspect printed. Raises MiddlewatchError."""
     try:
         data = json.loads(text)
         state: Mapping[str, Any] = data["state"]
         status = str(state["Status"])
-        return Told(
+        return ContainerState(
             id=str(data["id"]),
             name=str(data["name"]).lstrip("/"),
             host=host,
@@ -111,7 +111,7 @@ def told(text: str, host: str, events: Iterable[str] = ()) -> Told:
         ) from None
 
 
-def time_of_events(one: Told) -> tuple[str, str]:
+def time_of_events(one: ContainerState) -> tuple[str, str]:
     """From when to when what ended a container was done to it, by the clock of its engine.
 
     ``stop`` is told some milliseconds after the end; the client waits until the time has come.
@@ -134,7 +134,7 @@ def events_of(lines: str) -> list[str]:
     return found
 
 
-def standing(one: Told) -> tuple[Standing, str]:
+def standing(one: ContainerState) -> tuple[Standing, str]:
     """Of one container, with the reason for a person."""
     if not one.is_over:
         return _living(one)
@@ -156,7 +156,7 @@ def standing(one: Told) -> tuple[Standing, str]:
     return "failed", f"exit status {code}{f': {one.error}' if one.error else ''}{again}"
 
 
-def _living(one: Told) -> tuple[Standing, str]:
+def _living(one: ContainerState) -> tuple[Standing, str]:
     if one.status == "created":
         return ("failed", f"never started: {one.error}") if one.error else ("waiting", "created")
     if one.status in ("running", "paused", "restarting"):
@@ -174,7 +174,9 @@ def _ended_by(events: Sequence[str]) -> str:
     return f"ended through docker kill (signal {ends[-1]})" if ends else ""
 
 
-def together(states: Sequence[tuple[str, Standing, str]], containers: Sequence[Told]) -> State:
+def together(
+    states: Sequence[tuple[str, Standing, str]], containers: Sequence[ContainerState]
+) -> State:
     """The standing of a job of several containers: (name, standing, reason) of each.
 
     One that failed fails the job: the others wait for it until their own time is over.

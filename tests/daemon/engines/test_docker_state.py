@@ -13,13 +13,13 @@ from middlewatch.daemon.engines import docker_state
 from middlewatch.daemon.engines.docker import Driver
 from middlewatch.daemon.engines.docker_client import Client, Done, Late, NotFound, container_id
 from middlewatch.daemon.engines.docker_ready import listening
-from middlewatch.daemon.engines.docker_state import Told, events_of, standing, together
+from middlewatch.daemon.engines.docker_state import ContainerState, events_of, standing, together
 from middlewatch.daemon.system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 
 from ...fakes import local_shell
 
 
-def told(*events: str, **state: Any) -> Told:
+def told(*events: str, **state: Any) -> ContainerState:
     """A container as docker 20.10 tells it, in the format that is asked for."""
     data = {
         "id": "ab" * 32,
