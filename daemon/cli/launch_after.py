@@ -46,7 +46,7 @@ def remove(args: argparse.Namespace) -> int:
         console.as_json({"name": args.removed, "containers": [one._asdict() for one in saved]})
         return 0
     for one in saved:
-        gone = "somebody had removed it before" if one.was_gone else "removed"
+        gone = "it was removed before" if one.was_gone else "removed"
         console.say(f"{one.name}: {gone}")
         console.say(f"  log          {one.log or 'not kept'}")
         console.say(f"  status       {one.status or 'not kept'}")

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..config.run_spec import RunSpec
+from ..config.run_spec import Rank, RunSpec
 from ..engines.engine import Begun
 from ..launch.discover import describe
+from ..launch.homes import container_id
 from ..system import procfs
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import write_private
+from ..system.processes import Process
 from . import console
 from .daemon import ensure
 from .run import hand_over
@@ -43,28 +45,50 @@ def watched(args: argparse.Namespace, begun: Begun) -> tuple[list[str], list[str
 
 
 def _hand_over(args: argparse.Namespace, one: Mapping[str, Any], saves: str) -> str:
+    """The id of the run. Raises :class:`_Over`, and MiddlewatchError where it cannot be watched from here."""
     if not one["pid"]:
         raise _Over("is over already")
     if one["host"]:
         raise MiddlewatchError(f"it runs on {one['host']}")
-    try:
-        found = describe(one["pid"])
-    except UsageError:  # there is no such process
-        raise _Over("is over already, or its engine is on another machine") from None
-    if found.container != one["id"]:  # an engine elsewhere: that process is another one here
-        now = procfs.stat(one["pid"])
-        if now is None or now.ended or now.start_ticks != found.start_ticks:
-            raise _Over("is over already")
-        raise MiddlewatchError("its process cannot be seen")
+    spec = _spec(one["pid"], one["id"])
     ensure(args)
-    spec = dataclasses.replace(
-        RunSpec.from_json(found.to_json()),
-        name=one["name"],
-        checkpoint_dirs=tuple(
-            dict.fromkeys((*((saves,) if saves else ()), *found.checkpoint_dirs))
-        ),
-    )
+    folders = dict.fromkeys((*((saves,) if saves else ()), *spec.checkpoint_dirs))
+    spec = dataclasses.replace(spec, name=one["name"], checkpoint_dirs=tuple(folders))
     return str(hand_over(args, spec)["run"])
+
+
+def _spec(pid: int, container: str) -> RunSpec:
+    """The run whose main process is the first one of a container, and whose ranks are in it: those of
+    another machine's container, which may be here as well, are a run of their own."""
+    _check(pid, container)
+    try:
+        found = RunSpec.from_json(describe(pid).to_json())
+    except UsageError:  # it ends just now
+        raise _Over("is over already") from None
+    ticks = procfs.start_ticks(pid)
+    ranks = tuple(
+        rank for rank in found.ranks if container_id(Process(procfs.PROC, rank.pid)) == container
+    )
+    return dataclasses.replace(
+        found,
+        pid=pid,
+        start_ticks=ticks,
+        ranks=ranks or (Rank(pid, ticks or 0),),
+        container=container,
+    )
+
+
+def _check(pid: int, container: str) -> None:
+    """Raises as :func:`_hand_over` unless the process lives and is in the container."""
+    if procfs.stat(pid) is None:
+        raise _Over("is over already, or its engine is on another machine")
+    if container_id(Process(procfs.PROC, pid)) == container:
+        return
+    now = procfs.stat(pid)
+    if now is None or now.ended:
+        raise _Over("is over already")
+    # An engine on another machine: the process of that number is another one here.
+    raise MiddlewatchError("its process cannot be seen")
 
 
 def _by_hand(one: Mapping[str, Any]) -> str:

@@ -144,6 +144,13 @@ class Yard:
         found: dict[str, Any] = self.box.until(ended, "the end of its containers")
         return found
 
+    def exit_of(self, run: str) -> dict[str, Any]:
+        """How a run ended, once the daemon knows."""
+        found: dict[str, Any] = self.box.until(
+            lambda: self.box.status(run)["exit"], f"the end of {run}"
+        )
+        return found
+
     def logs(self, name: str) -> str:
         words = ["docker", "logs", name]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -201,8 +208,7 @@ def test_one_is_started_watched_ends_and_is_removed(yard: Yard) -> None:
     assert yard.engine.inspect("gpt")["HostConfig"]["ShmSize"] == 16 << 30
 
     assert yard.over(made)["standing"] == "finished"
-    ended = yard.box.until(lambda: yard.box.status(made["run"])["exit"], "the end of the run")
-    assert ended == {"code": 0, "signal": None}
+    assert yard.exit_of(made["run"]) == {"code": 0, "signal": None}
     here = status["container"]["id"]
     runs = [yard.box.status(run["run"]) for run in yard.box.ask("runs")]
     assert [run["run"] for run in runs if (run["container"] or {}).get("id") == here] == [
@@ -354,6 +360,20 @@ def test_two_machines_meet_at_the_master(yard: Yard) -> None:
     assert {path.name for path in folder.iterdir()} == {
         *("launch.json", "meets-0.log", "meets-0.json", "meets-1.log", "meets-1.json")
     }
+
+
+def test_two_containers_on_one_machine_are_two_runs(yard: Yard) -> None:
+    job = yard.job("/code/train.py", "100000", name="two", nodes=2, port=free_port(), network="")
+    made = yard.launch(job, "--hosts", "localhost,localhost")
+    assert len(made["runs"]) == 2
+    assert made["notes"] == []
+    for number, run in enumerate(made["runs"]):
+        yard.box.steps(3, run)
+        status = yard.box.status(run)
+        assert status["name"] == status["container"]["name"] == f"two-{number}"
+    assert yard.launch("--stop", "two")["standing"] == "stopped"
+    for run in made["runs"]:
+        assert yard.exit_of(run) == {"code": 0, "signal": None}
 
 
 def test_two_machines_train_over_gloo(yard: Yard) -> None:
