@@ -33,7 +33,8 @@ def launching(add: Add) -> None:
     sub.add_argument(
         "--hosts",
         metavar="A,B",
-        help="with --on docker: the machines, as ssh knows them; the first is the master",
+        help="with --on docker: the machines, as ssh knows them; the first is the master "
+        "(NAME=ADDRESS where the others know it by another address)",
     )
     sub.add_argument(
         "--max-time",
@@ -42,6 +43,19 @@ def launching(add: Add) -> None:
     )
     sub.add_argument(
         "--force", action="store_true", help="start it even if it would fail by what is known"
+    )
+    after = sub.add_mutually_exclusive_group()
+    after.add_argument(
+        "--stop",
+        dest="stopped",
+        metavar="NAME",
+        help="end the launch of this name that an engine took, with its time to save; start nothing",
+    )
+    after.add_argument(
+        "--remove",
+        dest="removed",
+        metavar="NAME",
+        help="remove its containers, which are over: their log and exit status are saved first",
     )
     json_option(sub)
     sub.set_defaults(command=[])

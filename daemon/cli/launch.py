@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import shlex
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..box.audit_line import AuditLine
-from ..config.paths import StateDir
 from ..config.run_spec import RunSpec
 from ..config.secrets import mask_values
 from ..engines.choice import engine
@@ -19,27 +19,31 @@ from ..engines.engine import Begun
 from ..jobs import launchers, read
 from ..jobs.artefact import Artefact, Here
 from ..jobs.job import Job
+from ..jobs.mounts import outside
 from ..jobs.naming import name_of
 from ..jobs.places import render
 from ..launch.checkpoint_args import from_argv
-from ..launch.record import record
+from ..launch.record import record, scripts
 from ..system.clock import iso
-from ..system.errors import Refused, UsageError
+from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.private import write_private
 from . import console
 from .context import taken_state
 from .launch_checks import checks, free_port
+from .launch_folders import launch_folder
+from .launch_watch import amend, watched
 from .named_command import check_command
 from .phone import say_phone
 from .run import show, start_run
 from .silence import seconds
 
-FOLDER = "launches"
-"""Folder of the state directory with what was written for each launch, and its record."""
-
 
 def launch(args: argparse.Namespace) -> int:
     """Render the job for its place; show it, or have it started."""
+    if args.stopped or args.removed:
+        from . import launch_after
+
+        return launch_after.stop(args) if args.stopped else launch_after.remove(args)
     job = _job(args)
     stamp = time.strftime("%Y%m%d-%H%M")
     here = Here(
@@ -172,10 +176,24 @@ def _elsewhere(
         write_private(folder / name, text.encode())
         if text.startswith("#!"):
             (folder / name).chmod(0o700)
-    begun = driver.start(artefact, folder)
-    kept = _record(args, job, here, artefact, begun=begun, cwd=workdir(job), checks=lines)
+    try:
+        begun = driver.start(artefact, folder)
+    except MiddlewatchError:
+        with contextlib.suppress(OSError):  # one with files in it stays
+            folder.rmdir()
+        raise
+    kept = _record(
+        args, job, here, artefact, begun=begun, folder=folder, cwd=_sources(job), checks=lines
+    )
+    runs, notes = watched(args, begun)
+    if runs:
+        amend(kept, run=runs[0], runs=runs)
+    notes = [*artefact.notes, *begun.details.get("notes", ()), *notes]
     answer = {
         "name": here.name,
+        "run": runs[0] if runs else "",
+        "runs": runs,
+        "notes": notes,
         "place": args.on,
         "id": begun.id,
         "log": begun.log,
@@ -189,6 +207,7 @@ def _elsewhere(
         return 0
     console.say(f"{here.name}: {args.on} took it as {begun.id}")
     for what, value in (
+        ("watched as", ", ".join(runs)),
         ("log", begun.log),
         ("look at it", begun.look),
         ("end it", begun.end),
@@ -197,9 +216,18 @@ def _elsewhere(
         if value:
             console.say(f"  {what:<12} {value}")
     _limits(job)
-    for note in artefact.notes:
+    for note in notes:
         console.say(f"  note         {note}")
+    if runs:
+        say_phone(args)
     return 0
+
+
+def _sources(job: Job) -> Path:
+    """Where the files that the command names lie here: a container may see that folder under another name."""
+    given = job.main.workdir
+    place = Path(job.folder, outside(job, given) if given.startswith("/") else given)
+    return place.resolve() if place.is_dir() else Path(job.folder)
 
 
 def _limits(job: Job) -> None:
@@ -212,15 +240,6 @@ def _now() -> float:
     return time.time()  # noqa: TID251 - a command, not the resident process
 
 
-def launch_folder(where: StateDir, name: str) -> Path:
-    """A new folder for what is written for a launch."""
-    place, number = where.root / FOLDER / name, 2
-    while place.exists():  # two launches of one minute
-        place, number = where.root / FOLDER / f"{name}.{number}", number + 1
-    place.mkdir(parents=True, mode=0o700)
-    return place
-
-
 def _record(
     args: argparse.Namespace,
     job: Job,
@@ -231,15 +250,17 @@ def _record(
     checks: list[AuditLine],
     run: str = "",
     begun: Begun | None = None,
+    folder: Path | None = None,
 ) -> Path:
-    where = taken_state(args)
-    folder = where.root / FOLDER / here.name if begun else where.run(run)
-    path = folder / "launch.json"
+    path = (folder or taken_state(args).run(run)) / "launch.json"
+    command = launchers.command(job)
+    files_here = [outside(job, word) or word for word in command] if begun else command
     kept = record(
         run=run,
         place=args.on,
-        command=launchers.command(job),
+        command=command,
         cwd=cwd,
+        scripts=scripts(files_here, cwd),
         env_names=sorted({*os.environ, *job.main.env} if not begun else job.main.env),
         files=artefact.files,
         at=iso(_now()) or "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .job import Job
 
@@ -23,6 +24,8 @@ class Artefact:
     hosts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What a person should know before it starts: sentences."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the driver of the place has to know and cannot read from the commands; plain JSON values."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,8 @@ def command(job: Job, meeting: Meeting | None = None) -> list[str]:
     launcher = job.main.launcher
     if launcher == "none":
         return words
-    script = words[1:] if words and words[0].startswith("python") else words
+    interpreter = words and posixpath.basename(words[0]).startswith("python")
+    script = words[1:] if interpreter else words
     return [*_START[launcher](job, meeting), *script]
 
 
