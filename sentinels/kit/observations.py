@@ -279,6 +279,8 @@ class GpuSample:
     """N of its device file ``/dev/nvidiaN``."""
     bus_id: str = ""
     """Its PCI address, by which the kernel log names it; empty when not known."""
+    capability: str = ""
+    """Its compute capability, like ``9.0``; empty when not known."""
 
     @property
     def place(self) -> str:
