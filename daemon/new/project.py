@@ -68,9 +68,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 def files(asked: Asked) -> dict[str, str]:
     """Name -> text of every file of the project."""
     values = _values(asked)
-    made = {
-        name: filled(template, values) for name, template in FILES[asked.framework].items()
-    }
+    made = {name: filled(template, values) for name, template in FILES[asked.framework].items()}
     made["train.sh"] = filled(_START[asked.framework == "nanogpt"], values)
     made["job.toml"] = filled("common/job.toml", values)
     if not asked.data:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ FOLDER = Path(__file__).with_name("templates")
 ENDING = ".in"
 """Of a template, so that no tool takes it for a program."""
 Value = str | int | float | bool | tuple[str, ...]
+_UNSAFE = ("Cc", "Cs", "Zl", "Zp")
+"""Categories of Unicode that end a line in one of these formats or cannot stand in it."""
 _PLACE = re.compile(r"<<(#?)(\w+)>>")
 
 
@@ -49,10 +52,9 @@ def _python(value: Value) -> str:
 
 def _quoted(value: Value) -> str:
     """A string of TOML, YAML, JSON and Python alike; all of them read these escapes the same way."""
-    text = json.dumps(value, ensure_ascii=False)
-    if not text.isprintable():
+    if any(unicodedata.category(char) in _UNSAFE for char in str(value)):
         raise ValueError(f"has characters that cannot be printed: {value!r}")
-    return text
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _plain(value: Value) -> str:

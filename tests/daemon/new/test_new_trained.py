@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +117,14 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Callable[..., Project]]:
+def project(tmp_path: Path) -> Callable[..., Project]:
     made: list[Project] = []
 
     def make(framework: str, *options: str) -> Project:
         made.append(Project(framework, tmp_path / f"{framework}{len(made)}", *options))
         return made[-1]
 
-    yield make
+    return make
 
 
 def losses(log: Path) -> list[tuple[int, float]]:
@@ -222,6 +222,46 @@ def test_a_part_of_a_save_is_passed_over(project: Callable[..., Project]) -> Non
     assert losses(after)[0][0] == SAVED + 1
     (kept,) = (one.folder / "out").glob("unfinished-*-checkpoint-12")
     assert (kept / "optimizer.pt").read_bytes() == b"PK"
+
+
+CARD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.cuda.is_available = lambda: sys.argv[3] != "none"
+torch.cuda.get_device_capability = lambda: tuple(map(int, sys.argv[3].split(".")))
+if sys.argv[2] == "nanogpt":
+    from nanogpt_extras import dtype
+    chosen = dtype(sys.argv[4])
+else:
+    from support import precision_here
+    chosen = precision_here(sys.argv[4])
+print(chosen)
+"""
+NAMES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+
+
+@pytest.mark.parametrize("framework", ["hf", "nanogpt"])
+def test_the_precision_is_decided_again_at_the_start(
+    framework: str, project: Callable[..., Project]
+) -> None:
+    one = project(framework)
+    for card, wanted, chosen in (
+        ("8.0", "auto", "bf16"),
+        ("7.5", "auto", "fp16"),
+        ("none", "auto", "fp32"),
+        ("9.0", "fp32", "fp32"),
+        ("9.0", "fp16", "fp16"),
+        ("7.0", "bf16", "fp16"),
+        ("none", "bf16", "fp32"),
+        ("none", "fp16", "fp32"),
+    ):
+        words = [sys.executable, "-c", CARD, str(one.folder), framework, card, wanted]
+        done = subprocess.run(words, env=one.env, capture_output=True, text=True, check=True)
+        *told, last = done.stdout.splitlines()
+        assert last == (NAMES[chosen] if framework == "nanogpt" else chosen), (card, wanted)
+        # Another one than that which a person has written is told.
+        assert bool(told) == (wanted not in ("auto", chosen)), told
 
 
 CUT = """

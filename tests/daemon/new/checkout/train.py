@@ -67,9 +67,10 @@ def loss_of(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
 
 
-@torch.no_grad()
-def estimate(split: str) -> torch.Tensor:
-    return torch.stack([loss_of(*get_batch(split)) for _ in range(eval_iters)]).mean()
+def estimate(split: str) -> float:
+    with torch.no_grad():
+        losses = [float(loss_of(*get_batch(split))) for _ in range(eval_iters)]
+    return sum(losses) / eval_iters
 
 
 def get_lr(step: int) -> float:
