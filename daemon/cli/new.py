@@ -10,7 +10,7 @@ from pathlib import Path
 from ..box.audit import look_at_gpus
 from ..jobs import read
 from ..new.precision import of_cards
-from ..new.project import Asked, files
+from ..new.project import Project, files
 from ..new.sizes import SIZES, Size
 from ..system.clock import SystemClock
 from ..system.errors import Refused, UsageError
@@ -24,7 +24,7 @@ def new(args: argparse.Namespace) -> int:
     size = _size(args, name)
     gpus, _ = look_at_gpus(SystemClock())
     kinds = sorted({f"{g.name} ({g.capability or 'capability not known'})" for g in gpus})
-    asked = Asked(
+    asked = Project(
         framework=args.framework,
         folder=str(folder),
         size_name=name,
@@ -104,7 +104,7 @@ def _write(folder: Path, made: dict[str, str], force: bool) -> None:
         ) from error
 
 
-def _tell(args: argparse.Namespace, asked: Asked, names: list[str]) -> None:
+def _tell(args: argparse.Namespace, asked: Project, names: list[str]) -> None:
     job = shlex.join(["middlewatch", "launch", os.path.join(args.folder, "job.toml")])  # noqa: PTH118
     if args.json:
         console.as_json(

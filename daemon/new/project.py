@@ -20,7 +20,7 @@ to go back to."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Project:
     """What a project is to be.
 
     ``folder``, ``data``, ``out``, ``checkout`` are absolute paths; ``data`` empty: the toy text. ``card``:
@@ -65,7 +65,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 """Framework -> name of a file in the project -> its template."""
 
 
-def files(asked: Asked) -> dict[str, str]:
+def files(asked: Project) -> dict[str, str]:
     """Name -> text of every file of the project."""
     values = _values(asked)
     made = {name: filled(template, values) for name, template in FILES[asked.framework].items()}
@@ -79,7 +79,7 @@ def files(asked: Asked) -> dict[str, str]:
 _START = {True: "nanogpt/train.sh", False: "common/train.sh"}
 
 
-def _values(asked: Asked) -> dict[str, Value]:
+def _values(asked: Project) -> dict[str, Value]:
     size, ranks = asked.size, max(1, asked.gpus)
     at_once = max(1, min(size.at_once, size.batch // ranks))
     accumulate = max(1, size.batch // (at_once * ranks))
@@ -126,7 +126,7 @@ def _from(folder: str, path: str) -> str:
     return path if inside.startswith("..") else inside
 
 
-def _start(asked: Asked) -> tuple[str, ...]:
+def _start(asked: Project) -> tuple[str, ...]:
     """Words behind the Python that start the script: on several GPUs torchrun, as a module of it."""
     if asked.gpus < 2:
         return ("train.py",)
@@ -134,7 +134,7 @@ def _start(asked: Asked) -> tuple[str, ...]:
     return ("-m", "torch.distributed.run", "--standalone", each, "train.py")
 
 
-def _job(asked: Asked) -> dict[str, Value]:
+def _job(asked: Project) -> dict[str, Value]:
     """How a place starts it: by ``train.sh``; on several GPUs by torchrun, which knows several machines."""
     saves = {"nanogpt": 1, "litgpt": max(1, asked.size.steps // asked.size.save_every)}
     kept = saves.get(asked.framework, KEPT)

@@ -147,11 +147,6 @@ def _name(nvml: Any, gpu: Any) -> Mapping[str, Any]:
     return {"name": nvml.nvmlDeviceGetName(gpu)}
 
 
-def _capability(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(gpu)
-    return {"capability": f"{major}.{minor}"}
-
-
 CHEAP: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "utilization": (_utilization, ("util_ratio",)),
     "memory": (_memory, ("mem_used_bytes", "mem_total_bytes")),
@@ -168,7 +163,7 @@ DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "name": (_name, ("name",)),
     "minor": (lambda n, gpu: {"minor": n.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
     "bus_id": (lambda n, gpu: {"bus_id": str(n.nvmlDeviceGetPciInfo(gpu).busId)}, ("bus_id",)),
-    "capability": (_capability, ("capability",)),
+    "cc": (lambda n, gpu: {"cc": list(n.nvmlDeviceGetCudaComputeCapability(gpu))}, ("cc",)),
 }
 UNKNOWN = {
     key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys

@@ -24,16 +24,16 @@ import pytest
 from middlewatch.daemon.cli import arguments_new
 from middlewatch.daemon.jobs import read
 from middlewatch.daemon.new import precision, templates, toy
-from middlewatch.daemon.new.project import FILES, Asked, files
+from middlewatch.daemon.new.project import FILES, Project, files
 from middlewatch.daemon.new.sizes import SIZES
 
 GOLDEN = Path(__file__).with_name("golden")
 WRITE = "python -m tests.daemon.new.test_new_project --write"
 
 
-def asked(framework: str, **more: Any) -> Asked:
+def asked(framework: str, **more: Any) -> Project:
     """A toy of 20 steps for a processor, if nothing else is said."""
-    plain = Asked(
+    plain = Project(
         framework=framework,
         folder="/projects/sums",
         size_name="tiny",
