@@ -12,7 +12,7 @@ import pytest
 from scripts.sources import copy_sources
 
 ROOT = Path(__file__).resolve().parent.parent
-KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
+KINDS = (".in", ".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")
