@@ -103,7 +103,8 @@ def _show(args: argparse.Namespace, name: str, artefact: Artefact) -> None:
         return
     for file, text in artefact.files.items():
         console.say(f"# --- {file}")
-        console.say(text.rstrip("\n"))
+        for line in text.rstrip("\n").split("\n"):
+            console.say(line)
         console.say()
     for number, words in enumerate(artefact.commands):
         host = artefact.hosts[number] if artefact.hosts else ""
