@@ -16,8 +16,9 @@ NOTE = "#"
 _PLAIN = re.compile(r"(--?)?[A-Za-z/]([A-Za-z0-9_./=:+-]*[A-Za-z0-9_./=+-])?")
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 """YAML 1.1 reads these as something else than a text, in any case of letters."""
-_UNPRINTABLE = re.compile("[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
-"""Characters that YAML does not allow as they are, and JSON does (YAML 1.2.2, 5.1)."""
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Characters that YAML does not allow as they are or takes for an end of line, and JSON does not (YAML 1.2.2,
+5.1 and 5.4)."""
 
 
 def documents(*values: Mapping[str, Any]) -> str:
@@ -53,11 +54,10 @@ def _item(value: Any, indent: str) -> Iterator[str]:
         yield from _entry(f"{indent}-", value, f"{indent}  ")
         return
     lines = list(_lines(value, f"{indent}  "))
-    comments = [line for line in lines if line.startswith(f"{indent}  #")]
-    rest = lines[len(comments) :] if lines[: len(comments)] == comments else lines
-    yield from (line[2:] for line in lines[: len(lines) - len(rest)])
-    yield f"{indent}- {rest[0].lstrip()}"
-    yield from rest[1:]
+    while lines[0].startswith(f"{indent}  #"):
+        yield lines.pop(0)[2:]
+    yield f"{indent}- {lines[0].lstrip()}"
+    yield from lines[1:]
 
 
 def _entry(head: str, value: Any, inside: str) -> Iterator[str]:
