@@ -21,6 +21,7 @@ from ..jobs.artefact import Artefact, Here
 from ..jobs.job import Job
 from ..jobs.naming import name_of
 from ..jobs.places import render
+from ..launch.carried import carried
 from ..launch.checkpoint_args import from_argv
 from ..launch.record import record
 from ..system.clock import iso
@@ -47,6 +48,7 @@ def launch(args: argparse.Namespace) -> int:
         environ=frozenset(os.environ),
         hosts=tuple(word for word in (args.hosts or "").split(",") if word),
         free_port=free_port() if job.main.port == 0 else 0,
+        texts=carried(job) if args.on == "kaggle" else {},
     )
     artefact = render(args.on, job, here)
     if args.shown:

@@ -128,7 +128,9 @@ def _said(words: tuple[str, ...], folder: Path | None = None) -> str:
         )
     except ClientFailed as error:
         hint = next((hint for said, hint in _HINTS.items() if said in error.said), "")
-        raise ClientFailed(f"kubectl: {error.said or error}", hint or error.hint, error.said) from error
+        raise ClientFailed(
+            f"kubectl: {error.said or error}", hint or error.hint, error.said
+        ) from error
 
 
 def _context() -> str:

@@ -80,7 +80,9 @@ def _going(
     wanted: int, pods: Sequence[Object], events: Sequence[Object], details: dict[str, Any]
 ) -> State:
     """It has not ended: it runs, or something is missing."""
-    alive = [pod for pod in pods if pod.get("status", {}).get("phase") in ("Pending", "Running", None)]
+    alive = [
+        pod for pod in pods if pod.get("status", {}).get("phase") in ("Pending", "Running", None)
+    ]
     over = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
     before = f"; before that {_name(over[-1])}: {why(over[-1])[0]}" if over else ""
     done = sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)

@@ -100,7 +100,7 @@ def _spec(job: Job) -> dict[str, Any]:
             "From its start, also while it waits; SIGTERM comes then, and time to save after it."
         )
         spec["activeDeadlineSeconds"] = max(1, round(main.max_time_s - main.save_before_end_s))
-    rules = []
+    rules: list[dict[str, Any]] = []
     if main.preemptible:
         rules.append(
             {

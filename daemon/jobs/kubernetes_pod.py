@@ -118,13 +118,11 @@ def _env(job: Job, here: Here, name: str) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = [
         {"name": key, "value": literal(value)} for key, value in own.items()
     ]
-    for key in passed(job, here):
-        made.append(
-            {
-                "name": key,
-                "valueFrom": {"secretKeyRef": {"name": secret_of(name), "key": key}},
-            }
-        )
+    secret = secret_of(name)
+    made += [
+        {"name": key, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+        for key in passed(job, here)
+    ]
     if job.main.nodes > 1 and job.main.launcher == "none":
         meet = {
             "MASTER_ADDR": f"{name}-0.{name}",

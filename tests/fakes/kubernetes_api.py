@@ -92,6 +92,11 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_api: KubernetesApi
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("do_"):
+            return self._any
+        raise AttributeError(name)
+
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         url = urllib.parse.urlsplit(self.path)
@@ -122,8 +127,6 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._one(plural, space, names[0], body)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = _any
-
     def _create(
         self, plural: str, space: str, thing: dict[str, Any], query: dict[str, str]
     ) -> None:
@@ -153,7 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
         ]
         group = "batch/v1" if plural == "jobs" else "v1"
         kind = KINDS["batch" if plural == "jobs" else "", plural]
-        self._answer(200, {"kind": f"{kind}List", "apiVersion": group, "metadata": {}, "items": items})
+        self._answer(
+            200, {"kind": f"{kind}List", "apiVersion": group, "metadata": {}, "items": items}
+        )
 
     def _one(self, plural: str, space: str, name: str, body: bytes) -> None:
         objects = self.server_api.objects
@@ -184,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Nothing on the terminal."""
 
 
@@ -266,7 +271,13 @@ def _discovery(path: str) -> dict[str, Any] | None:
 
 def _resources(group: str) -> dict[str, Any]:
     resources = [
-        {"name": plural, "singularName": kind.lower(), "namespaced": True, "kind": kind, "verbs": VERBS}
+        {
+            "name": plural,
+            "singularName": kind.lower(),
+            "namespaced": True,
+            "kind": kind,
+            "verbs": VERBS,
+        }
         for (g, plural), kind in KINDS.items()
         if g == group
     ]

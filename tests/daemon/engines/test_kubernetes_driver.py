@@ -102,7 +102,9 @@ def test_a_job_of_that_name_is_never_taken_for_this_one(cluster: Cluster) -> Non
     assert json.dumps(cluster.api.job("gpt-2")) == before
 
 
-def test_a_key_that_the_cluster_does_not_know_is_found_before_anything_is_made(cluster: Cluster) -> None:
+def test_a_key_that_the_cluster_does_not_know_is_found_before_anything_is_made(
+    cluster: Cluster,
+) -> None:
     pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     artefact, folder = cluster.launched()
     manifest = folder / "job.yaml"
@@ -113,8 +115,14 @@ def test_a_key_that_the_cluster_does_not_know_is_found_before_anything_is_made(c
 
 
 def test_what_was_made_before_a_failure_is_named(cluster: Cluster) -> None:
-    cluster.api.refuse["PATCH secrets"] = (403, "Forbidden", "secrets is forbidden: User me cannot patch")
-    with pytest.raises(MiddlewatchError, match="made before it: create secret generic gpt-2-env") as told:
+    cluster.api.refuse["PATCH secrets"] = (
+        403,
+        "Forbidden",
+        "secrets is forbidden: User me cannot patch",
+    )
+    with pytest.raises(
+        MiddlewatchError, match="made before it: create secret generic gpt-2-env"
+    ) as told:
         Driver().start(*cluster.launched())
     assert "no right" in told.value.hint
 
@@ -127,7 +135,10 @@ def test_the_state_is_that_of_the_pods(cluster: Cluster) -> None:
     cluster.pod("other", "another-job")
     state = Driver().state(begun.id)
     assert state.standing == "waiting"
-    assert state.reason == "1 of 2 pods run; gpt-2-1-b waits: ErrImagePull: the image cannot be pulled: no"
+    assert (
+        state.reason
+        == "1 of 2 pods run; gpt-2-1-b waits: ErrImagePull: the image cannot be pulled: no"
+    )
     cluster.pod("gpt-2-1-b", "gpt-2")
     assert Driver().state(begun.id).standing == "running"
 

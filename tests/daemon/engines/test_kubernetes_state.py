@@ -27,7 +27,9 @@ def pod(phase: str, name: str = "gpt-0", **status: Any) -> dict[str, Any]:
     }
 
 
-def ended(code: int, reason: str = "Error", name: str = "train", at: str = "2026-11-27T04:00:00Z") -> dict[str, Any]:
+def ended(
+    code: int, reason: str = "Error", name: str = "train", at: str = "2026-11-27T04:00:00Z"
+) -> dict[str, Any]:
     end = {"exitCode": code, "reason": reason, "finishedAt": at}
     return {"containerStatuses": [{"name": name, "state": {"terminated": end}}]}
 
@@ -101,10 +103,20 @@ def test_the_container_that_watches_does_not_speak_for_the_training() -> None:
 
 
 def test_warnings_tell_what_the_pod_itself_does_not() -> None:
-    quota = {"reason": "FailedCreate", "message": "exceeded quota: gpus", "involvedObject": {"name": "gpt"}}
+    quota = {
+        "reason": "FailedCreate",
+        "message": "exceeded quota: gpus",
+        "involvedObject": {"name": "gpt"},
+    }
     assert judged(job(), [], [quota]).reason == "exceeded quota: gpus"
-    volume = {"reason": "FailedMount", "message": 'claim "ckpt" not found', "involvedObject": {"name": "gpt-0"}}
+    volume = {
+        "reason": "FailedMount",
+        "message": 'claim "ckpt" not found',
+        "involvedObject": {"name": "gpt-0"},
+    }
     other = {**volume, "involvedObject": {"name": "another"}}
     creating = pod("Pending", **waiting("ContainerCreating"))
-    assert 'a volume is not there: claim "ckpt"' in judged(job(), [creating], [other, volume]).reason
+    assert (
+        'a volume is not there: claim "ckpt"' in judged(job(), [creating], [other, volume]).reason
+    )
     assert "created" in judged(job(), [creating], [other]).reason

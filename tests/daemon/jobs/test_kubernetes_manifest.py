@@ -15,7 +15,13 @@ import pytest
 from middlewatch.daemon.jobs.artefact import Artefact, Here
 from middlewatch.daemon.jobs.job import Job, Kubernetes, Main
 from middlewatch.daemon.jobs.kubernetes import artefact
-from middlewatch.daemon.jobs.kubernetes_names import label_value, literal, object_name, size, tolerations
+from middlewatch.daemon.jobs.kubernetes_names import (
+    label_value,
+    literal,
+    object_name,
+    size,
+    tolerations,
+)
 from middlewatch.daemon.jobs.read import parse
 from middlewatch.daemon.system.errors import UsageError
 
@@ -77,7 +83,9 @@ def made(name: str) -> Artefact:
 
 
 def manifest(job: Job, here: Here = HERE) -> list[dict[str, Any]]:
-    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: it comes with kubernetes-validate")
+    yaml = pytest.importorskip(
+        "yaml", reason="PyYAML is not installed: it comes with kubernetes-validate"
+    )
     return list(yaml.safe_load_all(artefact(job, here).files["job.yaml"]))
 
 
@@ -100,16 +108,22 @@ def test_the_golden_files_are_what_is_made() -> None:
 @pytest.mark.parametrize("version", ["1.29", "1.33", "1.37"])
 @pytest.mark.parametrize("name", JOBS)
 def test_every_object_is_valid_to_the_letter(name: str, version: str) -> None:
-    validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    validate = pytest.importorskip(
+        "kubernetes_validate", reason="kubernetes-validate is not installed"
+    )
     objects = manifest(parse(JOBS[name], "job.toml"))
-    assert [one["kind"] for one in objects] == (["Job"] if name == "one-node" else ["Service", "Job"])
+    assert [one["kind"] for one in objects] == (
+        ["Job"] if name == "one-node" else ["Service", "Job"]
+    )
     for one in objects:
         validate.validate(one, version, strict=True)
 
 
 def test_a_wrong_key_is_found() -> None:
     """So that the test above can fail."""
-    validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    validate = pytest.importorskip(
+        "kubernetes_validate", reason="kubernetes-validate is not installed"
+    )
     (job,) = manifest(parse(JOBS["one-node"], "job.toml"))
     job["spec"]["template"]["spec"]["terminationGracePeriod"] = 90
     with pytest.raises(validate.ValidationError):
@@ -158,7 +172,9 @@ def test_what_is_missing_is_said() -> None:
         ({"nodes": 2}, {"claims": ("c:/data",)}, "ReadWriteMany"),
     ],
 )
-def test_a_note_says_what_may_go_wrong(main: dict[str, Any], ours: dict[str, Any], said: str) -> None:
+def test_a_note_says_what_may_go_wrong(
+    main: dict[str, Any], ours: dict[str, Any], said: str
+) -> None:
     job = Job(Main(command=("x",), **main), kubernetes=Kubernetes(image="a", **ours))
     assert any(said in note for note in artefact(job, HERE).notes)
     safe = Main(command=("x",), checkpoints="out", memory_bytes=64 << 30)

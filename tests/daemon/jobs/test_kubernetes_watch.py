@@ -90,7 +90,9 @@ def test_output_and_exit_status_are_those_of_the_command(pod: SimpleNamespace, b
 
 
 @pytest.mark.parametrize("by", SHELLS)
-def test_sigterm_reaches_the_command_and_its_last_lines_are_kept(pod: SimpleNamespace, by: str) -> None:
+def test_sigterm_reaches_the_command_and_its_last_lines_are_kept(
+    pod: SimpleNamespace, by: str
+) -> None:
     process = pod.start(training(), sys.executable, "-c", SAVES, by=by)
     until(lambda: "step 1" in pod.said(), "the first line")
     process.send_signal(signal.SIGTERM)
@@ -100,7 +102,9 @@ def test_sigterm_reaches_the_command_and_its_last_lines_are_kept(pod: SimpleName
 
 
 @pytest.mark.parametrize("by", SHELLS)
-def test_a_command_that_is_not_there_ends_as_a_shell_tells_it(pod: SimpleNamespace, by: str) -> None:
+def test_a_command_that_is_not_there_ends_as_a_shell_tells_it(
+    pod: SimpleNamespace, by: str
+) -> None:
     assert pod.start(training(), "/no/such/command", by=by).wait(PATIENCE_S) == 127
 
 
@@ -110,7 +114,9 @@ def test_what_the_command_leaves_behind_does_not_hold_the_pod(pod: SimpleNamespa
     assert "done" in pod.said()
 
 
-def test_without_the_volume_the_command_runs_all_the_same(pod: SimpleNamespace, tmp_path: Path) -> None:
+def test_without_the_volume_the_command_runs_all_the_same(
+    pod: SimpleNamespace, tmp_path: Path
+) -> None:
     (tmp_path / "volume").mkdir()
     (tmp_path / "volume" / "output.pipe").mkdir()
     process = pod.start(training(), sys.executable, "-c", "print('trained'); raise SystemExit(3)")

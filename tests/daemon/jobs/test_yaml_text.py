@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from middlewatch.daemon.jobs.yaml_text import documents, scalar
 
-yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: it comes with kubernetes-validate")
+yaml = pytest.importorskip(
+    "yaml", reason="PyYAML is not installed: it comes with kubernetes-validate"
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 KEYS = TEXTS.filter(lambda text: not text.startswith("#"))
@@ -26,7 +28,24 @@ def test_it_is_read_as_it_was(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["yes", "No", "on", "null", "~", "12:30", "0x10", "1e3", "3e-4", "", " a", "a: b", "a #b", "-", "---"]
+    "text",
+    [
+        "yes",
+        "No",
+        "on",
+        "null",
+        "~",
+        "12:30",
+        "0x10",
+        "1e3",
+        "3e-4",
+        "",
+        " a",
+        "a: b",
+        "a #b",
+        "-",
+        "---",
+    ],
 )
 def test_a_text_stays_a_text(text: str) -> None:
     assert yaml.safe_load(scalar(text)) == text
