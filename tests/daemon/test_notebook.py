@@ -13,7 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from middlewatch.daemon.system.errors import DaemonUnreachable, MiddlewatchError, Refused, UsageError
+from middlewatch.daemon.system.errors import (
+    DaemonUnreachable,
+    MiddlewatchError,
+    Refused,
+    UsageError,
+)
 from middlewatch.notebook import Run, find, launch
 
 PATIENCE_S = 120.0
@@ -77,8 +82,9 @@ def test_it_outlives_the_kernel(folder: Path) -> None:
     """Interrupted, as by the button, then killed with all of its group: the run goes on, and is found."""
     cell = (
         "import time\nfrom middlewatch.notebook import launch\n"
-        "run = launch('python train.py', name='gpt')\nprint(run.pid, flush=True)\n"
-        "while True:\n    try:\n        time.sleep(100)\n    except KeyboardInterrupt:\n        print('interrupted', flush=True)\n"
+        "begun = [launch('python train.py', name='gpt').pid]\n"
+        "while True:\n    try:\n        while begun:\n            print(begun.pop(), flush=True)\n"
+        "        time.sleep(100)\n    except KeyboardInterrupt:\n        print('interrupted', flush=True)\n"
     )
     kernel = subprocess.Popen(
         [sys.executable, "-c", cell],
