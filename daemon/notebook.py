@@ -140,7 +140,7 @@ def _words(command: str) -> list[str]:
         ) from error
     if any(word and _SHELL.issuperset(word) for word in words):
         raise UsageError(
-            f"{command!r} is for a shell", f"launch({['bash', '-c', command]!r}) hands it to one"
+            f"{command!r} is for a shell", 'launch(["bash", "-c", "…"]) hands it to one'
         )
     return words
 

@@ -47,12 +47,12 @@ def labels(own: Mapping[str, str], name: str) -> tuple[dict[str, str], dict[str,
         f"{OWN}managed-by": "middlewatch",
     }
     whole = {}
-    for key, text in own.items():
+    for number, (key, text) in enumerate(own.items(), 1):
         short, value = label_value(key), label_value(text)
         if short and value:
             legal.setdefault(short, value)
-        if short and (short, value) != (key, text):
-            whole[short] = text if short == key else f"{key}={text}"
+        if (short, value) != (key, text):
+            whole[short or f"label-{number}"] = text if short == key else f"{key}={text}"
     return legal, whole
 
 

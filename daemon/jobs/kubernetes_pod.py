@@ -9,7 +9,7 @@ from . import launchers
 from .artefact import Here, passed
 from .job import Job
 from .kubernetes_names import SPOT, label_value, literal, size, tolerations
-from .kubernetes_watch import CPUS, FOLDER, MEMORY, SIDECAR_GRACE_S, training, watching
+from .kubernetes_watch import CPUS, FOLDER, MEMORY, SIDECAR_GRACE_S, both, training, watching
 
 CONTAINER = "train"
 INDEX = "JOB_COMPLETION_INDEX"
@@ -70,16 +70,17 @@ def words(job: Job, here: Here, name: str) -> list[str]:
 
 def _start(job: Job, here: Here, name: str) -> dict[str, Any]:
     """Command and arguments of the container."""
-    asked, image = words(job, here, name), job.kubernetes
-    if not image.watch and not image.watch_image:
-        return {"command": asked}
-    inside = _watching(job, here) if image.watch else ""
-    return {"command": ["sh", "-c", literal(training(inside)), "sh"], "args": asked}
+    asked = words(job, here, name)
+    if job.kubernetes.watch:
+        return both(*_watched(job, here), asked)
+    return training(asked) if job.kubernetes.watch_image else {"command": asked}
 
 
-def _watching(job: Job, here: Here) -> str:
-    index = INDEX if job.main.nodes > 1 else ""
-    return watching(here.name, job.main.checkpoints, index)
+def _watched(job: Job, here: Here) -> tuple[str, str]:
+    """The name of the run in its pod, and the folder of its saves, if the watch can know it."""
+    index = f"-$({INDEX})" if job.main.nodes > 1 else ""
+    saves = job.main.checkpoints
+    return here.name + index, literal(saves) if saves.startswith("/") else ""
 
 
 def _sidecar(
@@ -100,11 +101,7 @@ def _sidecar(
             "name": "watch",
             "image": job.kubernetes.watch_image,
             "restartPolicy": "Always",
-            "command": [
-                "sh",
-                "-c",
-                literal(_watching(job, here)),
-            ],
+            **watching(*_watched(job, here)),
             **({"envFrom": envs} if envs else {}),
             "resources": {"requests": resources, "limits": resources},
             "volumeMounts": seen,

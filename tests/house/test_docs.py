@@ -32,6 +32,7 @@ from middlewatch.daemon.config import load, run_spec
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.platform_facts import facts_of_all
 from middlewatch.daemon.config.schema import SECTIONS, Route
+from middlewatch.daemon.jobs import read as read_job
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -632,6 +633,11 @@ def test_commands_shown_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None
     assert refused == []
 
 
+def toml_of(body: str) -> Callable[[str, str], object]:
+    """What reads it: a job file begins with what is started."""
+    return read_job.parse if body.startswith("[job]") else load.parse
+
+
 def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MIDDLEWATCH_ALERT_URLS", raising=False)
     unread: list[str] = []
@@ -644,7 +650,7 @@ def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
                 unread.append(f"{name_of(path)}: {error} in\n{body}")
 
     for path in PAGES:
-        read(path, lambda body: load.parse(body, "example"), "toml")
+        read(path, lambda body: toml_of(body)(body, "example"), "toml")
         read(path, json.loads, "json")
         read(path, ast.parse, "python")
     assert unread == []

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from middlewatch.daemon.cli import main
 from middlewatch.daemon.engines.choice import engine
 from middlewatch.daemon.engines.kaggle import Driver
 from middlewatch.daemon.jobs.artefact import Artefact, Here
@@ -118,8 +119,6 @@ def test_how_the_command_ended_is_what_the_script_wrote(
 
 
 def test_the_output_is_fetched_for_replay(kaggle: KaggleApi, tmp_path: Path) -> None:
-    from middlewatch.daemon.cli import main
-
     lines = "".join(f"step {n} loss {2.5 - n / 100:.3f}\n" for n in range(1, 60))
     kaggle.files = {"output.log": lines.encode(), "out/step-7.pt": b"7"}
     log = Driver().output("me/gpt-2-run/1", tmp_path / "fetched")
@@ -143,3 +142,24 @@ def test_a_kernel_that_is_not_there(kaggle: KaggleApi, monkeypatch: pytest.Monke
     monkeypatch.setattr(kaggle, "answer", lambda name, asked: {}[name])
     with pytest.raises(MiddlewatchError, match="not found"):
         Driver().state("me/gpt-2-run/1")
+
+
+def test_the_command_launches_with_the_files_that_it_names(
+    kaggle: KaggleApi,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MIDDLEWATCH_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "train.py").write_text("print('训练')\n", encoding="utf-8")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[job]\ncommand = ["python", "train.py"]\nmodel = "gpt2"\n[kaggle]\nowner = "me"\n',
+        encoding="utf-8",
+    )
+    assert main(["launch", str(job), "--on", "kaggle"]) == 0
+    (saved,) = kaggle.saved
+    assert "print('训练')" in saved["text"]
+    out = capsys.readouterr().out
+    assert f"{saved['slug']}/1" in out
+    assert "12 h at most" in out

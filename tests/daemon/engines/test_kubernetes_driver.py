@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from middlewatch.daemon.cli import main
 from middlewatch.daemon.engines.choice import engine
 from middlewatch.daemon.engines.kubernetes import Driver
 from middlewatch.daemon.jobs.artefact import Artefact, Here
@@ -203,3 +204,28 @@ def test_the_manifest_passes_kubectl_without_being_sent(cluster: Cluster) -> Non
     said = call(words, deadline_s=120, cwd=folder)
     assert said.split() == ["service/gpt-2", "job.batch/gpt-2"]
     assert not cluster.api.objects
+
+
+def test_the_command_launches_and_keeps_a_record_without_secrets(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = cluster.folder / "job.toml"
+    job.write_text(
+        '[job]\ncommand = ["python", "train.py"]\nname = "gpt.2"\npass_env = ["HF_TOKEN"]\n'
+        '[kubernetes]\nimage = "registry.example/train:1"\n',
+        encoding="utf-8",
+    )
+    assert main(["launch", str(job), "--on", "kubernetes", "--print"]) == 0
+    assert "\nkind: Job\n" in capsys.readouterr().out
+    assert main(["launch", str(job), "--on", "kubernetes", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["id"] == "ml/gpt-2@here"
+    assert cluster.api.job("gpt-2")["spec"]["backoffLimit"] == 0
+    record = json.loads(Path(told["launch"]).read_text())
+    assert record["engine"]["id"] == told["id"]
+    assert set(record["files"]) == {"job.yaml", "handed-on.env"}
+    kept = [path for path in (cluster.folder / "state").rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if SECRET.encode() in path.read_bytes()]
+    assert main(["launch", str(job), "--on", "kubernetes"]) == 5
+    assert "already exists" in capsys.readouterr().err

@@ -16,7 +16,15 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.jobs.kubernetes_watch import FOLDER, training, watching
+from middlewatch.daemon.jobs.kubernetes_watch import (
+    BOTH,
+    FOLDER,
+    TRAINING,
+    WATCHING,
+    both,
+    training,
+    watching,
+)
 
 PATIENCE_S = 120.0
 SHELLS = [name for name in ("dash", "bash", "busybox") if shutil.which(name)]
@@ -51,12 +59,13 @@ def pod(tmp_path: Path) -> Iterator[SimpleNamespace]:
         "MIDDLEWATCH_CONFIG": str(tmp_path / "none.toml"),
     }
 
-    def start(script: str, *words: str, by: str = "sh") -> subprocess.Popen[bytes]:
-        text = script.replace(FOLDER, str(tmp_path / "volume"))
+    def start(container: dict[str, Any], by: str = "sh") -> subprocess.Popen[bytes]:
+        command = [*container["command"], *container["args"]]
+        words = [word.replace(FOLDER, str(tmp_path / "volume")) for word in command[1:]]
         (tmp_path / "volume").mkdir(exist_ok=True)
         with (tmp_path / f"out{len(running)}").open("wb") as out:
             process = subprocess.Popen(
-                [*shell(by), "-c", text, "sh", *words],
+                [*shell(by), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -83,7 +92,7 @@ def pod(tmp_path: Path) -> Iterator[SimpleNamespace]:
 @pytest.mark.parametrize("by", SHELLS)
 def test_output_and_exit_status_are_those_of_the_command(pod: SimpleNamespace, by: str) -> None:
     script = "import sys; print('a b', sys.argv[1:]); sys.exit('中文 last line')"
-    process = pod.start(training(), sys.executable, "-c", script, "x  y", "$HOME", by=by)
+    process = pod.start(training([sys.executable, "-c", script, "x  y", "$HOME"]), by=by)
     assert process.wait(PATIENCE_S) == 1
     assert pod.said() == "a b ['x  y', '$HOME']\n中文 last line\n"
     assert (pod.volume / "output.log").read_text() == pod.said()
@@ -93,7 +102,7 @@ def test_output_and_exit_status_are_those_of_the_command(pod: SimpleNamespace, b
 def test_sigterm_reaches_the_command_and_its_last_lines_are_kept(
     pod: SimpleNamespace, by: str
 ) -> None:
-    process = pod.start(training(), sys.executable, "-c", SAVES, by=by)
+    process = pod.start(training([sys.executable, "-c", SAVES]), by=by)
     until(lambda: "step 1" in pod.said(), "the first line")
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 7
@@ -105,12 +114,12 @@ def test_sigterm_reaches_the_command_and_its_last_lines_are_kept(
 def test_a_command_that_is_not_there_ends_as_a_shell_tells_it(
     pod: SimpleNamespace, by: str
 ) -> None:
-    assert pod.start(training(), "/no/such/command", by=by).wait(PATIENCE_S) == 127
+    assert pod.start(training(["/no/such/command"]), by=by).wait(PATIENCE_S) == 127
 
 
 def test_what_the_command_leaves_behind_does_not_hold_the_pod(pod: SimpleNamespace) -> None:
     left = "import subprocess, sys; subprocess.Popen(['sleep', '100']); print('done')"
-    assert pod.start(training(), sys.executable, "-c", left).wait(PATIENCE_S) == 0
+    assert pod.start(training([sys.executable, "-c", left])).wait(PATIENCE_S) == 0
     assert "done" in pod.said()
 
 
@@ -119,7 +128,8 @@ def test_without_the_volume_the_command_runs_all_the_same(
 ) -> None:
     (tmp_path / "volume").mkdir()
     (tmp_path / "volume" / "output.pipe").mkdir()
-    process = pod.start(training(), sys.executable, "-c", "print('trained'); raise SystemExit(3)")
+    code = "print('trained'); raise SystemExit(3)"
+    process = pod.start(training([sys.executable, "-c", code]))
     assert process.wait(PATIENCE_S) == 3
     assert "trained" in pod.said()
 
@@ -132,8 +142,8 @@ def asked(pod: SimpleNamespace, *words: str) -> Any:
 
 
 def test_a_container_beside_it_watches_until_it_has_noticed_the_end(pod: SimpleNamespace) -> None:
-    watch = pod.start(watching("gpt 中", "/none", "INDEX").replace('"$INDEX"', "0"))
-    train = pod.start(training(), sys.executable, "-c", SAVES)
+    watch = pod.start(watching("gpt 中-0", "/none"))
+    train = pod.start(training([sys.executable, "-c", SAVES]))
     until(lambda: (asked(pod, "status", "gpt 中-0") or {}).get("state") == "running", "the watch")
     seen = asked(pod, "status", "gpt 中-0")
     assert seen["pid"] == int((pod.volume / "train.pid").read_text())
@@ -146,8 +156,13 @@ def test_a_container_beside_it_watches_until_it_has_noticed_the_end(pod: SimpleN
 
 
 def test_the_watch_may_be_in_the_same_container(pod: SimpleNamespace) -> None:
-    process = pod.start(training(watching("gpt", "")), sys.executable, "-c", SAVES)
+    process = pod.start(both("gpt", "", [sys.executable, "-c", SAVES]))
     until(lambda: (asked(pod, "status", "gpt") or {}).get("state") == "running", "the watch")
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 7
     assert not (pod.volume / "state" / "middlewatch.sock").exists()
+
+
+def test_the_cluster_puts_no_variable_into_a_script() -> None:
+    """It would take `$(` and `$$` for its own."""
+    assert not [script for script in (TRAINING, WATCHING, BOTH) if "$(" in script or "$$" in script]
