@@ -54,7 +54,7 @@ class Driver:
 
         ``create``, not ``apply``: a job of that name that is there already is never taken for this one.
         """
-        (*_, (*_, manifest)) = artefact.commands
+        manifest = artefact.commands[-1][-1]
         context = _context()
         at = ("--context", context) if context else ()
         _said(("create", "--dry-run=server", "-f", manifest, *at), folder)

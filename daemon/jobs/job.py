@@ -149,8 +149,7 @@ class Kubernetes:
     watch_image: str = ""
     """Image with middlewatch, for a container beside the training that watches it; empty: none."""
     watch: bool = False
-    """The training's own image has middlewatch: the command is started by `middlewatch run` in it, and
-    watched from there."""
+    """The training's own image has middlewatch, which watches the command from inside the same container."""
 
 
 @dataclass(frozen=True)

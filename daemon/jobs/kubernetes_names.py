@@ -23,7 +23,7 @@ SPOT = (
     "kubernetes.azure.com/scalesetpriority=spot:NoSchedule",
 )
 """Taints of machines that may be taken away, as clouds set them by themselves: GKE (spot and the older
-preemptible) and AKS. EKS and others set none. From their documentation, November 2026."""
+preemptible) and Azure. EKS and others set none. From their documentation, November 2026."""
 
 
 def object_name(name: str) -> str:
