@@ -22,6 +22,7 @@ from ..jobs.job import Job
 from ..jobs.mounts import outside
 from ..jobs.naming import name_of
 from ..jobs.places import render
+from ..launch.carried import carried
 from ..launch.checkpoint_args import from_argv
 from ..launch.record import record, scripts
 from ..system.clock import iso
@@ -51,6 +52,7 @@ def launch(args: argparse.Namespace) -> int:
         environ=frozenset(os.environ),
         hosts=tuple(word for word in (args.hosts or "").split(",") if word),
         free_port=free_port() if job.main.port == 0 else 0,
+        texts=carried(job) if args.on == "kaggle" else {},
     )
     artefact = render(args.on, job, here)
     if args.shown:
@@ -107,7 +109,8 @@ def _show(args: argparse.Namespace, name: str, artefact: Artefact) -> None:
         return
     for file, text in artefact.files.items():
         console.say(f"# --- {file}")
-        console.say(text.rstrip("\n"))
+        for line in text.rstrip("\n").split("\n"):
+            console.say(line)
         console.say()
     for number, words in enumerate(artefact.commands):
         host = artefact.hosts[number] if artefact.hosts else ""

@@ -41,6 +41,8 @@ class Here:
     hosts: Sequence[str] = ()
     free_port: int = 0
     """One that nobody listens at, where the job asks for a free one."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Files that go along to a place which is sent nothing else: name below the working directory -> text."""
 
 
 def passed(job: Job, here: Here) -> tuple[str, ...]:

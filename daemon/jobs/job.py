@@ -144,9 +144,12 @@ class Kubernetes:
     """`SECRET`: secrets of the cluster that become variables of the environment."""
     retries: int = 0
     """How often a pod that failed is started again by the cluster."""
+    workdir: str = ""
+    """Where the command starts in the container; empty: where its image says."""
     watch_image: str = ""
-    """Image of a container beside the training that watches it; empty: the training's own image has
-    middlewatch, or nothing watches."""
+    """Image with middlewatch, for a container beside the training that watches it; empty: none."""
+    watch: bool = False
+    """The training's own image has middlewatch, which watches the command from inside the same container."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,8 @@ class Kaggle:
     owner: str = ""
     """The user or organisation that it belongs to."""
     accelerator: Literal["none", "gpu", "tpu"] = "gpu"
+    machine: str = ""
+    """Which machine, as the client names it, like `NvidiaTeslaT4`; empty: what Kaggle takes by itself."""
     internet: bool = True
     public: bool = False
     datasets: tuple[str, ...] = ()
@@ -163,7 +168,7 @@ class Kaggle:
     kernels: tuple[str, ...] = ()
     """Kernels whose output is input here: that of the session before, to go on from its saves."""
     files: tuple[str, ...] = ()
-    """Files that go along, beside the script."""
+    """Files that go along, beside those that the command names: texts, below `workdir`."""
 
 
 @dataclass(frozen=True)
