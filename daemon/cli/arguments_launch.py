@@ -46,6 +46,18 @@ def launching(add: Add) -> None:
     )
     after = sub.add_mutually_exclusive_group()
     after.add_argument(
+        "--status",
+        dest="asked",
+        metavar="NAME",
+        help="what the engine says of the launch of this name now; exit 1 if it failed",
+    )
+    after.add_argument(
+        "--fetch",
+        dest="fetched",
+        metavar="NAME",
+        help="bring what it printed and wrote here, from Kubernetes and Kaggle",
+    )
+    after.add_argument(
         "--stop",
         dest="stopped",
         metavar="NAME",

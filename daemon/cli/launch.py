@@ -25,12 +25,13 @@ from ..jobs.places import render
 from ..launch.carried import carried
 from ..launch.checkpoint_args import from_argv
 from ..launch.record import record, scripts
+from ..launch.rehearsal import free_port
 from ..system.clock import iso
 from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.private import write_private
 from . import console
 from .context import taken_state
-from .launch_checks import checks, free_port
+from .launch_checks import checks
 from .launch_folders import launch_folder
 from .launch_watch import amend, watched
 from .named_command import check_command
@@ -41,10 +42,10 @@ from .silence import seconds
 
 def launch(args: argparse.Namespace) -> int:
     """Render the job for its place; show it, or have it started."""
-    if args.stopped or args.removed:
+    if args.asked or args.fetched or args.stopped or args.removed:
         from . import launch_after
 
-        return launch_after.stop(args) if args.stopped else launch_after.remove(args)
+        return launch_after.done(args)
     job = _job(args)
     stamp = time.strftime("%Y%m%d-%H%M")
     here = Here(

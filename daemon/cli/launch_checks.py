@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,11 +82,3 @@ def _card(job: Job, plan: Plan) -> Iterator[AuditLine]:
     least = min(sizes)
     state = "ok" if needed.card <= least else "bad"
     yield AuditLine("memory of a GPU", state, f"{text}; this one has {decimal(least)}")
-
-
-def free_port() -> int:
-    """A port that nobody listens at now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port

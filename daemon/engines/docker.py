@@ -96,7 +96,7 @@ class Driver:
             states.append((one.name, *standing(one)))
         return together(states, found)
 
-    def end(self, job_id: str) -> None:
+    def end(self, job_id: str, folder: Path) -> None:
         """``docker stop``: SIGTERM, then the time to save that the container was started with."""
         failed = [error for error in _each(_stop, _containers(job_id)) if error]
         if failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ..jobs.artefact import Artefact
 
@@ -55,6 +55,16 @@ class Engine(Protocol):
         """What it says of the job now."""
         ...
 
-    def end(self, job_id: str) -> None:
-        """End the job; its log and record stay."""
+    def end(self, job_id: str, folder: Path) -> None:
+        """End the job; its log and record stay. What would go with it is put into ``folder``, that of its
+        launch, before."""
+        ...
+
+
+@runtime_checkable
+class Fetching(Protocol):
+    """An engine that keeps what the job printed and wrote where only its client reaches it."""
+
+    def fetch(self, job_id: str, folder: Path) -> list[Path]:
+        """Bring it here, into ``folder``; the files that hold what was printed. Raises MiddlewatchError."""
         ...

@@ -86,7 +86,7 @@ class Driver:
             return State("failed", f"ended by signal {number}", None, {"signal": number})
         return State("failed", f"exit code {code}", code) if code else State("finished", "", 0)
 
-    def end(self, job_id: str) -> None:
+    def end(self, job_id: str, folder: Path) -> None:
         """Raises MiddlewatchError: the client cannot end a session, and deleting the kernel takes its log."""
         owner, name, *_ = _checked(job_id).split("/")
         raise MiddlewatchError(
@@ -94,7 +94,7 @@ class Driver:
             f"on its page, Cancel: https://www.kaggle.com/code/{owner}/{name}",
         )
 
-    def output(self, job_id: str, folder: Path) -> Path:
+    def fetch(self, job_id: str, folder: Path) -> list[Path]:
         """Fetch what the session has written; returns the log of the command, for `middlewatch replay`."""
         folder.mkdir(parents=True, exist_ok=True)
         words = ("kaggle", "kernels", "output", _checked(job_id), "-p", str(folder))
@@ -104,7 +104,7 @@ class Driver:
             raise MiddlewatchError(
                 f"{job_id} has left no output.log", "a session that has not ended has no output yet"
             )
-        return log
+        return [log]
 
 
 def _checked(job_id: str) -> str:

@@ -8,10 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ..config.paths import state_dir
 from ..jobs.artefact import Artefact
 from ..system.errors import MiddlewatchError, UsageError
-from ..system.private import make_private
 from .client_program import ClientFailed, call
 from .engine import Begun, State
 from .kubernetes_state import CONTAINER, judged
@@ -90,21 +88,21 @@ class Driver:
         pods = _pods(name, at)
         return judged(job, pods, _warnings(at) if not _ended(job) else ())
 
-    def end(self, job_id: str, keep: Path | None = None) -> None:
-        """Fetch its log into ``keep``, then suspend it.
+    def end(self, job_id: str, folder: Path) -> None:
+        """Fetch its log into ``folder``, then suspend it.
 
         A suspended job stays in the cluster with all that it was asked for, and can go on; its pods get
         SIGTERM and their time to save. With them their logs go, as with every other way that a cluster has
-        to end pods: so these are fetched first. ``keep`` None: the folder of its launch, in the state directory.
+        to end pods: so these are fetched first.
         """
         name, at = _place(job_id)
         if self.state(job_id).standing in ("finished", "failed", "stopped", "unknown"):
             return
-        self.logs(job_id, keep or _folder_of(job_id, name))
+        self.fetch(job_id, folder)
         patch = '{"spec":{"suspend":true}}'
         _said(("patch", "job", name, "--type=merge", "-p", patch, *at))
 
-    def logs(self, job_id: str, folder: Path) -> list[Path]:
+    def fetch(self, job_id: str, folder: Path) -> list[Path]:
         """Fetch what the pods have printed so far, a file for each that has begun: ``POD.log``."""
         name, at = _place(job_id)
         made = []
@@ -171,19 +169,3 @@ def _warnings(at: tuple[str, ...]) -> list[dict[str, Any]]:
 def _ended(job: dict[str, Any]) -> bool:
     conditions = job.get("status", {}).get("conditions", [])
     return any(c["type"] in ("Complete", "Failed") and c["status"] == "True" for c in conditions)
-
-
-def _folder_of(job_id: str, name: str) -> Path:
-    """The folder of the launch that has this id, else one for its name."""
-    launches = state_dir() / "launches"
-    for path in launches.glob("*/launch.json"):
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(kept, dict) and kept.get("engine", {}).get("id") == job_id:
-            return path.parent
-    folder = launches / name
-    launches.mkdir(parents=True, exist_ok=True)
-    make_private(folder)
-    return folder

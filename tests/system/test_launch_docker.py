@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from middlewatch.daemon.cli.launch_checks import free_port
 from middlewatch.daemon.engines.docker import Driver
+from middlewatch.daemon.launch.rehearsal import free_port
 from middlewatch.daemon.system.errors import MiddlewatchError
 
 from ..fakes import local_shell

@@ -121,18 +121,18 @@ def test_how_the_command_ended_is_what_the_script_wrote(
 def test_the_output_is_fetched_for_replay(kaggle: KaggleApi, tmp_path: Path) -> None:
     lines = "".join(f"step {n} loss {2.5 - n / 100:.3f}\n" for n in range(1, 60))
     kaggle.files = {"output.log": lines.encode(), "out/step-7.pt": b"7"}
-    log = Driver().output("me/gpt-2-run/1", tmp_path / "fetched")
+    (log,) = Driver().fetch("me/gpt-2-run/1", tmp_path / "fetched")
     assert log.read_text() == lines
     assert (tmp_path / "fetched" / "out" / "step-7.pt").read_bytes() == b"7"
     assert main(["replay", str(log)]) == 0
     kaggle.files = {}
     with pytest.raises(MiddlewatchError, match=r"no output\.log"):
-        Driver().output("me/gpt-2-run/1", tmp_path / "other")
+        Driver().fetch("me/gpt-2-run/1", tmp_path / "other")
 
 
-def test_what_the_client_cannot_do_is_said(kaggle: KaggleApi) -> None:
+def test_what_the_client_cannot_do_is_said(kaggle: KaggleApi, tmp_path: Path) -> None:
     with pytest.raises(MiddlewatchError, match="cannot end a session") as told:
-        Driver().end("me/gpt-2-run/1")
+        Driver().end("me/gpt-2-run/1", tmp_path)
     assert "https://www.kaggle.com/code/me/gpt-2-run" in told.value.hint
     with pytest.raises(UsageError, match="no kernel of Kaggle"):
         Driver().state("--help")

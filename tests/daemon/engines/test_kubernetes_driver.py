@@ -156,17 +156,16 @@ def test_the_end_keeps_the_job_and_what_its_pods_printed(cluster: Cluster) -> No
     for number, pod in enumerate(("gpt-2-0-a", "gpt-2-1-b")):
         cluster.pod(pod, "gpt-2")
         cluster.api.logs[pod] = f"rank {number} 步\n"
-    record = cluster.folder / "state" / "launches" / "gpt.2" / "launch.json"
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"engine": {"id": begun.id}}))
-    driver.end(begun.id)
+    folder = cluster.folder / "launch"
+    folder.mkdir()
+    driver.end(begun.id, folder)
     assert driver.state(begun.id).standing == "stopped"
     assert cluster.api.job("gpt-2")["spec"]["suspend"] is True
     assert not [key for key in cluster.api.objects if key[0] == "pods"]
-    logs = {path.name: path.read_text() for path in record.parent.glob("*.log")}
+    logs = {path.name: path.read_text() for path in folder.glob("*.log")}
     assert logs == {"gpt-2-0-a.log": "rank 0 步\n", "gpt-2-1-b.log": "rank 1 步\n"}
     asked = len(cluster.api.asked)
-    driver.end(begun.id)  # once more: nothing is changed
+    driver.end(begun.id, folder)  # once more: nothing is changed
     assert not [line for line in cluster.api.asked[asked:] if line.startswith("PATCH")]
 
 
