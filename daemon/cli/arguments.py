@@ -15,6 +15,7 @@ from .arguments_alert import alerting
 from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
 from .arguments_launch import launching
+from .arguments_queue import queueing
 from .arguments_remote import between
 from .arguments_showing import showing
 from .arguments_size import sizing
@@ -65,6 +66,7 @@ def build() -> Parser:
     before(add)
     sizing(add)
     launching(add)
+    queueing(add)
     keeping(add)
     between(add)
     return parser
