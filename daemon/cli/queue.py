@@ -64,7 +64,7 @@ def queue(args: argparse.Namespace) -> int:
     if args.retry:
         ledger.note("retry", cells=_retried(args, ledger))
     ledger.note("go", settings=settings.to_json())
-    _start_runner(args, place, ledger)
+    _start_runner(args, place, ledger, {cell.name for cell in mine})
     if args.wait:
         _await_end(place, ledger)
     return _answer(args, place, ledger, notes)
@@ -112,8 +112,11 @@ def _retried(args: argparse.Namespace, ledger: Ledger) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _start_runner(args: argparse.Namespace, place: QueuePlace, ledger: Ledger) -> None:
-    """Have a runner that has read what was written just now. Raises MiddlewatchError.
+def _start_runner(
+    args: argparse.Namespace, place: QueuePlace, ledger: Ledger, names: set[str]
+) -> None:
+    """Have a runner that has read what was written just now, and the cells ``names``. Raises
+    MiddlewatchError.
 
     One is started in any case: if another holds the queue, it ends by itself; if that one was about to
     end, the new one goes on.
@@ -135,9 +138,8 @@ def _start_runner(args: argparse.Namespace, place: QueuePlace, ledger: Ledger) -
     while clock.monotonic() < until:
         ledger.refresh()
         code = process.poll()
-        if ledger.roster.over or (
-            lives(ledger.roster.runner) and _is_read(ledger, process.pid, code)
-        ):
+        known = names <= ledger.roster.cells.keys()
+        if ledger.roster.over or (known and _is_read(ledger, process.pid, code)):
             return
         if code not in (None, 0, 1):
             break
@@ -146,8 +148,8 @@ def _start_runner(args: argparse.Namespace, place: QueuePlace, ledger: Ledger) -
 
 
 def _is_read(ledger: Ledger, ours: int, code: int | None) -> bool:
-    """Whether the runner that lives is ours, or ours has found another and ended."""
-    return ledger.roster.runner.get("pid") == ours or code == 0
+    """Whether a runner lives that is ours, or which ours has found and has ended."""
+    return lives(ledger.roster.runner) and (ledger.roster.runner.get("pid") == ours or code == 0)
 
 
 def _await_end(place: QueuePlace, ledger: Ledger) -> None:
