@@ -31,8 +31,9 @@ from .phone import say_phone
 from .queue_checks import check_cells, gpu_slots, notes_of
 from .queue_roster import as_dict, failed_names, show, status_of
 
-START_S = 20.0
-"""Longest wait for the runner to say that it lives (our choice; it takes a fifth of a second)."""
+START_S = 90.0
+"""Longest wait for the runner to have started the first cells: a fifth of a second each, and 15 s for one
+whose supervisor gives no answer. Our choice."""
 LOOK_S = 0.5
 """Seconds between two looks while it is waited for the end (our choice)."""
 
@@ -148,8 +149,11 @@ def _start_runner(
 
 
 def _is_read(ledger: Ledger, ours: int, code: int | None) -> bool:
-    """Whether a runner lives that is ours, or which ours has found and has ended."""
-    return lives(ledger.roster.runner) and (ledger.roster.runner.get("pid") == ours or code == 0)
+    """Whether a runner lives that is ours and has looked at everything, or which ours has found."""
+    roster = ledger.roster
+    return lives(roster.runner) and (
+        (roster.ready and roster.runner.get("pid") == ours) or code == 0
+    )
 
 
 def _await_end(place: QueuePlace, ledger: Ledger) -> None:

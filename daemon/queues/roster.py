@@ -84,6 +84,8 @@ class Roster:
         self.stopped = False
         self.over = False
         """Whether the last runner came to the end of the queue."""
+        self.ready = False
+        """Whether the runner has looked at everything once."""
         self.runner: Mapping[str, Any] = {}
         self.pins: dict[str, Mapping[str, str]] = {}
         """Sets of scripts as they were when cells were queued: path -> digest."""
@@ -121,7 +123,10 @@ class Roster:
 
     def _take_runner(self, record: Mapping[str, Any]) -> None:
         self.runner = dict(record)
-        self.over = False
+        self.over = self.ready = False
+
+    def _take_ready(self, record: Mapping[str, Any]) -> None:
+        self.ready = True
 
     def _take_stop(self, record: Mapping[str, Any]) -> None:
         self.stopped = True

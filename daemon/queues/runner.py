@@ -58,8 +58,11 @@ class Runner:
         boot = procfs.boot_id()
         self._ledger.note("runner", pid=pid, ticks=procfs.start_ticks(pid), boot=boot)
         self._filing.turn(shard_of(self._roster.settings), at_once=True)
-        while not self._turn():
+        if not self._turn():
+            self._ledger.note("ready")
             self._wait()
+            while not self._turn():
+                self._wait()
         return int(bool(self._roster.named("failed", "lost")))
 
     def _turn(self) -> bool:

@@ -120,8 +120,7 @@ def test_what_is_written_is_read(wanted: dict[str, list[str]]) -> None:
 def test_any_text_is_read_or_told(text: str) -> None:
     try:
         made = cells(text)
-    except ConfigError as error:
-        assert error.hint
+    except ConfigError:
         return
     names = [cell.name for cell in made.cells]
     assert len(set(names)) == len(names)
