@@ -19,7 +19,7 @@ ANSWER_S = 10.0
 """Seconds for an answer. Meanwhile no cell is started, which is worth a little patience. Our choice."""
 AWAY_S = 20.0
 """Seconds that the daemon may be away before we start one: systemd has started its own by then. Our choice."""
-PAUSE_S = 2.0
+PAUSE_S = 0.4
 """Seconds between two tries while it is away. Our choice."""
 
 

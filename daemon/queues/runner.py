@@ -31,12 +31,13 @@ from .starting import Starter
 
 POLL_S = 2.0
 """Seconds between two looks at the file and at what is waited for (our choice)."""
-NO_PIDFD_S = 0.5
-"""The same where the kernel tells of no end of a process (before Linux 5.3)."""
+SHORT_S = 0.5
+"""The same while the daemon is to be told something and is away, or an end may come that no pidfd tells of
+(before Linux 5.3)."""
 LOCK_S = 5.0
 """Seconds to wait for a runner that is about to end, or is not quite gone yet (our choice)."""
-HANDOVER_S = 60.0
-"""Seconds at the end of the queue in which the daemon may take the last cells (our choice)."""
+HANDOVER_S = 600.0
+"""Seconds after the end of the queue in which the daemon may take the last cells (our choice)."""
 
 
 class Runner:
@@ -66,7 +67,8 @@ class Runner:
         return int(bool(self._roster.named("failed", "lost")))
 
     def _turn(self) -> bool:
-        """Look at everything once; True if nothing is left to do, which is then written down."""
+        """Look at everything once; True if the runner may end. That nothing is left is written down before:
+        after it only the daemon is told of the last cells, if it was away."""
         self._ledger.refresh()
         self._filing.turn(shard_of(self._roster.settings))
         for state in self._roster.named("running", "claimed"):
@@ -77,12 +79,12 @@ class Runner:
         if self._left():
             self._idle_since = None
             return False
+        if not self._roster.over:
+            self._ledger.note("over")
         now = self._clock.monotonic()
         self._idle_since = self._idle_since or now
-        if self._handover.pending() and now - self._idle_since < HANDOVER_S:
-            return False
-        self._ledger.note("over")
-        return self._roster.over
+        waits = bool(self._handover.pending()) and now - self._idle_since < HANDOVER_S
+        return self._roster.over and not waits  # somebody may have asked for more just now
 
     def _left(self) -> bool:
         """Whether something runs, or may still be started."""
@@ -158,9 +160,9 @@ class Runner:
             else:
                 opened.append(fd)
                 poller.register(fd, select.POLLIN)
-        blind = blind or bool(self._roster.named("claimed"))
+        blind = blind or bool(self._roster.named("claimed") or self._handover.pending())
         try:
-            poller.poll(1000 * (NO_PIDFD_S if blind else POLL_S))
+            poller.poll(1000 * (SHORT_S if blind else POLL_S))
         finally:
             for fd in opened:
                 os.close(fd)
