@@ -13,12 +13,12 @@ from pathlib import Path
 from ..config.paths import config_file
 from ..queues.cells import QueueFile
 from ..queues.filing import read
-from ..queues.ledger import Ledger
 from ..queues.places import QueuePlace, place_of
 from ..queues.plan import Settings
 from ..queues.runner import lives
 from ..queues.shards import shard
 from ..queues.starting import shown
+from ..queues.store import QueueStore
 from ..system.clock import SystemClock
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
@@ -52,23 +52,23 @@ def queue(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.file} has no cell", "a cell is a line like: base: python train.py")
     place = place_of(taken_state(args), path)
     place.make()
-    ledger = Ledger(place, SystemClock())
-    settings = _settings(args, Settings.of(ledger.roster.settings))
+    store = QueueStore(place, SystemClock())
+    settings = _settings(args, Settings.of(store.roster.settings))
     mine = tuple(cell for cell in file.cells if shard(settings.shard).has(cell.name))
     notes = notes_of(mine, settings)
     if not args.force:
-        known = ledger.roster.cells
+        known = store.roster.cells
         check_cells([c for c in mine if c.name not in known or known[c.name].standing == "out"])
     ensure(args)
-    if not ledger.roster.uid:
-        ledger.note("queue", file=path, uid=secrets.token_hex(8))
+    if not store.roster.uid:
+        store.note("queue", file=path, uid=secrets.token_hex(8))
     if args.retry:
-        ledger.note("retry", cells=_retried(args, ledger))
-    ledger.note("go", settings=settings.to_json())
-    _start_runner(args, place, ledger, {cell.name for cell in mine})
+        store.note("retry", cells=_retried(args, store))
+    store.note("go", settings=settings.to_json())
+    _start_runner(args, place, store, {cell.name for cell in mine})
     if args.wait:
-        _await_end(place, ledger)
-    return _answer(args, place, ledger, notes)
+        _await_end(place, store)
+    return _answer(args, place, store, notes)
 
 
 def _settings(args: argparse.Namespace, before: Settings) -> Settings:
@@ -93,13 +93,13 @@ def _settings(args: argparse.Namespace, before: Settings) -> Settings:
     return made
 
 
-def _retried(args: argparse.Namespace, ledger: Ledger) -> list[str]:
+def _retried(args: argparse.Namespace, store: QueueStore) -> list[str]:
     """Names of the cells to start again. Raises UsageError for one that is not known or not over."""
-    cells = ledger.roster.cells
+    cells = store.roster.cells
     names: list[str] = []
     for name in args.retry:
         if name == "failed":
-            names += failed_names(ledger.roster)
+            names += failed_names(store.roster)
             continue
         if name not in cells:
             near = meant(name, cells) or f"see: middlewatch queue {args.file} --status"
@@ -114,7 +114,7 @@ def _retried(args: argparse.Namespace, ledger: Ledger) -> list[str]:
 
 
 def _start_runner(
-    args: argparse.Namespace, place: QueuePlace, ledger: Ledger, names: set[str]
+    args: argparse.Namespace, place: QueuePlace, store: QueueStore, names: set[str]
 ) -> None:
     """Have a runner that has read what was written just now, and the cells ``names``. Raises
     MiddlewatchError.
@@ -134,13 +134,13 @@ def _start_runner(
             cwd="/",
             start_new_session=True,
         )
-    clock = ledger.clock
+    clock = store.clock
     until = clock.monotonic() + START_S
     while clock.monotonic() < until:
-        ledger.refresh()
+        store.refresh()
         code = process.poll()
-        known = names <= ledger.roster.cells.keys()
-        if ledger.roster.over or (known and _is_read(ledger, process.pid, code)):
+        known = names <= store.roster.cells.keys()
+        if store.roster.over or (known and _is_read(store, process.pid, code)):
             return
         if code not in (None, 0, 1):
             break
@@ -148,47 +148,49 @@ def _start_runner(
     raise MiddlewatchError("the runner of the queue did not start", f"its log: {place.log}")
 
 
-def _is_read(ledger: Ledger, ours: int, code: int | None) -> bool:
+def _is_read(store: QueueStore, ours: int, code: int | None) -> bool:
     """Whether a runner lives that is ours and has looked at everything, or which ours has found."""
-    roster = ledger.roster
+    roster = store.roster
     return lives(roster.runner) and (
         (roster.ready and roster.runner.get("pid") == ours) or code == 0
     )
 
 
-def _await_end(place: QueuePlace, ledger: Ledger) -> None:
+def _await_end(place: QueuePlace, store: QueueStore) -> None:
     """Wait until the runner is through. Raises MiddlewatchError if it is gone before."""
-    while not ledger.roster.over:
-        ledger.clock.sleep(LOOK_S)
-        alive = lives(ledger.roster.runner)
-        ledger.refresh()
-        if not alive and not ledger.roster.over and not lives(ledger.roster.runner):
+    while not store.roster.over:
+        store.clock.sleep(LOOK_S)
+        alive = lives(store.roster.runner)
+        store.refresh()
+        if not alive and not store.roster.over and not lives(store.roster.runner):
             raise MiddlewatchError(
                 "the runner of the queue is gone; cells that run go on",
-                f"middlewatch queue {shlex.quote(ledger.roster.file)} goes on with the rest; {place.log}",
+                f"middlewatch queue {shlex.quote(store.roster.file)} goes on with the rest; {place.log}",
             )
 
 
-def _answer(args: argparse.Namespace, place: QueuePlace, ledger: Ledger, notes: list[str]) -> int:
-    status = status_of(place, ledger, notes)
+def _answer(
+    args: argparse.Namespace, place: QueuePlace, store: QueueStore, notes: list[str]
+) -> int:
+    status = status_of(place, store, notes)
     if args.json:
         console.as_json(as_dict(status))
     else:
         show(status)
         say_phone(args)
-    return int(bool(status.failed) and (args.wait or ledger.roster.over))
+    return int(bool(status.failed) and (args.wait or store.roster.over))
 
 
-def _known(args: argparse.Namespace, path: str) -> tuple[QueuePlace, Ledger]:
+def _known(args: argparse.Namespace, path: str) -> tuple[QueuePlace, QueueStore]:
     place = place_of(state(args), path)
     if not place.journal.exists():
         raise UsageError(f"{args.file} was never started here", f"middlewatch queue {args.file}")
-    return place, Ledger(place, SystemClock())
+    return place, QueueStore(place, SystemClock())
 
 
 def _status(args: argparse.Namespace, path: str) -> int:
-    place, ledger = _known(args, path)
-    status = status_of(place, ledger, [])
+    place, store = _known(args, path)
+    status = status_of(place, store, [])
     if args.json:
         console.as_json(as_dict(status))
     else:
@@ -197,9 +199,9 @@ def _status(args: argparse.Namespace, path: str) -> int:
 
 
 def _stop(args: argparse.Namespace, path: str) -> int:
-    place, ledger = _known(args, path)
-    ledger.note("stop")
-    status = status_of(place, ledger, [])
+    place, store = _known(args, path)
+    store.note("stop")
+    status = status_of(place, store, [])
     if args.json:
         console.as_json(as_dict(status))
         return 0

@@ -10,10 +10,10 @@ from typing import Any
 from middlewatch.sentinels.kit.numbers import span
 
 from ..queues import claims
-from ..queues.ledger import Ledger
 from ..queues.places import QueuePlace
-from ..queues.roster import CellState, Roster, ending
+from ..queues.roster import CellState, QueueState, ending
 from ..queues.runner import lives
+from ..queues.store import QueueStore
 from ..system import procfs
 from ..system.clock import iso
 from . import console
@@ -38,7 +38,7 @@ class Status:
     """The whole queue as it is now."""
 
     place: QueuePlace
-    roster: Roster
+    roster: QueueState
     alive: bool
     now: float
     rows: list[Row] = field(default_factory=list)
@@ -60,15 +60,15 @@ class Status:
         return "failed" if self.failed else "finished"
 
 
-def failed_names(roster: Roster) -> list[str]:
+def failed_names(roster: QueueState) -> list[str]:
     """Cells that failed or are lost, by the journal."""
     return [cell.name for cell in roster.named("failed", "lost")]
 
 
-def status_of(place: QueuePlace, ledger: Ledger, notes: Sequence[str]) -> Status:
+def status_of(place: QueuePlace, store: QueueStore, notes: Sequence[str]) -> Status:
     """The journal, and what is true of the processes now: nothing is written down here."""
-    roster = ledger.roster
-    status = Status(place, roster, lives(roster.runner), ledger.clock.now())
+    roster = store.roster
+    status = Status(place, roster, lives(roster.runner), store.clock.now())
     boot = procfs.boot_id()
     status.rows = [_row(cell, boot) for cell in roster.cells.values() if cell.standing != "out"]
     status.notes = [*notes, *roster.notes]

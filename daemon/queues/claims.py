@@ -18,9 +18,8 @@ from ..system import procfs
 from ..system.private import write_private
 from .roster import Attempt
 
-TOO_LATE = 75
-"""Exit status of a start that was given up: "try again later" (sysexits.h). Nobody reads it."""
-_SCRIPT = f"""set -C; {{ true 3>"$0"; }} 2>/dev/null || exit {TOO_LATE}; set +C; exec "$@\""""
+_SCRIPT = 'set -C; { true 3>"$0"; } 2>/dev/null || exit 75; set +C; exec "$@"'
+"""Its status of a start that was given up is "try again later" (sysexits.h); nobody reads it."""
 
 
 def claiming(claim: Path, command: list[str]) -> list[str]:

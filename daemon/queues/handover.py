@@ -10,10 +10,10 @@ from ..client import Client, RemoteError
 from ..system.errors import DaemonUnreachable
 from ..system.worker import module_argv
 from .cells import Cell
-from .ledger import Ledger
 from .places import QueuePlace
 from .roster import Attempt, CellState
 from .starting import spec_of
+from .store import QueueStore
 
 ANSWER_S = 10.0
 """Seconds for an answer. Meanwhile no cell is started, which is worth a little patience. Our choice."""
@@ -26,8 +26,8 @@ PAUSE_S = 0.4
 class Handover:
     """Hands over what the daemon has not taken yet, and starts a daemon if there is none."""
 
-    def __init__(self, place: QueuePlace, ledger: Ledger, config: str) -> None:
-        self._place, self._ledger, self._config = place, ledger, config
+    def __init__(self, place: QueuePlace, store: QueueStore, config: str) -> None:
+        self._place, self._store, self._config = place, store, config
         self._client = Client(str(place.state.socket), ANSWER_S)
         self._away_since: float | None = None
         self._next = 0.0
@@ -35,12 +35,12 @@ class Handover:
 
     def pending(self) -> list[tuple[CellState, Attempt]]:
         """Starts of which the daemon does not know."""
-        cells = self._ledger.roster.cells.values()
+        cells = self._store.roster.cells.values()
         return [(c, a) for c in cells for a in c.attempts if a.pid and not a.watched]
 
     def turn(self, cell_of: Callable[[str], Cell | None]) -> None:
         """Hand over all that is pending, if the daemon answers."""
-        now = self._ledger.clock.monotonic()
+        now = self._store.clock.monotonic()
         if now < self._next:
             return
         for state, attempt in self.pending():
@@ -53,7 +53,7 @@ class Handover:
                 if now - self._away_since >= AWAY_S:
                     self._start_daemon()
                 return
-            self._ledger.note("watched", cell=state.name, run=attempt.run, **{"as": name})
+            self._store.note("watched", cell=state.name, run=attempt.run, **{"as": name})
         self._away_since = None
 
     def _watch(self, state: CellState, attempt: Attempt, cell: Cell | None) -> str:

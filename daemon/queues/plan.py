@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from .cells import Cell
-from .roster import Roster
+from .roster import QueueState
 from .shards import Shard, shard
 
 
@@ -44,7 +44,7 @@ def shard_of(data: Mapping[str, Any]) -> Shard:
 class Room:
     """What is free now."""
 
-    def __init__(self, settings: Settings, roster: Roster) -> None:
+    def __init__(self, settings: Settings, roster: QueueState) -> None:
         self._settings = settings
         self._busy = len(roster.named("running", "claimed"))
         taken = set(roster.slots_taken())

@@ -57,7 +57,7 @@ class CellState:
     dir: str = ""
     line: int = 0
     pins: str = ""
-    """Which set of pinned scripts is its own: a key of :attr:`Roster.pins`."""
+    """Which set of pinned scripts is its own: a key of :attr:`QueueState.pins`."""
     attempts: list[Attempt] = field(default_factory=list)
     lost: int = 0
     """Starts lost since it was last asked for."""
@@ -73,7 +73,7 @@ class CellState:
         return self.attempts[-1] if self.attempts else None
 
 
-class Roster:
+class QueueState:
     """All cells, in the order in which they came, and what the queue was told."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Roster:
         """Sets of scripts as they were when cells were queued: path -> digest."""
         self.notes: list[str] = []
 
-    def take(self, records: Iterable[Mapping[str, Any]]) -> Roster:
+    def take(self, records: Iterable[Mapping[str, Any]]) -> QueueState:
         """Take over records; one that this version does not know, or that lacks something, is passed over."""
         for record in records:
             take = getattr(self, f"_take_{record['t']}", None)

@@ -23,11 +23,11 @@ from .cells import Cell
 from .filing import Filing
 from .gates import Gates
 from .handover import Handover
-from .ledger import Ledger
 from .places import QueuePlace
 from .plan import Room, Settings, shard_of
 from .roster import OVER, CellState
 from .starting import Starter
+from .store import QueueStore
 
 POLL_S = 2.0
 """Seconds between two looks at the file and at what is waited for (our choice)."""
@@ -45,22 +45,22 @@ class Runner:
 
     def __init__(self, place: QueuePlace, clock: Clock, config: str = "") -> None:
         self._clock = clock
-        self._ledger = Ledger(place, clock)
-        self._roster = self._ledger.roster
-        self._filing = Filing(place, self._ledger)
+        self._store = QueueStore(place, clock)
+        self._roster = self._store.roster
+        self._filing = Filing(place, self._store)
         self._gates = Gates(clock)
-        self._starter = Starter(place, self._ledger, dict(os.environ))
-        self._handover = Handover(place, self._ledger, config)
+        self._starter = Starter(place, self._store, dict(os.environ))
+        self._handover = Handover(place, self._store, config)
         self._idle_since: float | None = None
 
     def run(self) -> int:
         """To the end of the queue; 1 if a cell failed."""
         pid = os.getpid()
         boot = procfs.boot_id()
-        self._ledger.note("runner", pid=pid, ticks=procfs.start_ticks(pid), boot=boot)
+        self._store.note("runner", pid=pid, ticks=procfs.start_ticks(pid), boot=boot)
         self._filing.turn(shard_of(self._roster.settings), at_once=True)
         if not self._turn():
-            self._ledger.note("ready")
+            self._store.note("ready")
             self._wait()
             while not self._turn():
                 self._wait()
@@ -69,7 +69,7 @@ class Runner:
     def _turn(self) -> bool:
         """Look at everything once; True if the runner may end. That nothing is left is written down before:
         after it only the daemon is told of the last cells, if it was away."""
-        self._ledger.refresh()
+        self._store.refresh()
         self._filing.turn(shard_of(self._roster.settings))
         for state in self._roster.named("running", "claimed"):
             self._starter.look(state)
@@ -80,7 +80,7 @@ class Runner:
             self._idle_since = None
             return False
         if not self._roster.over:
-            self._ledger.note("over")
+            self._store.note("over")
         now = self._clock.monotonic()
         self._idle_since = self._idle_since or now
         waits = bool(self._handover.pending()) and now - self._idle_since < HANDOVER_S
@@ -102,7 +102,7 @@ class Runner:
         if state.standing == "lost" and state.last and state.last.digest != cell.digest:
             text = f"its line was changed since it was lost: --retry {cell.name} runs the new one"
             if text not in state.notes:
-                self._ledger.note("note", cell=cell.name, text=text)
+                self._store.note("note", cell=cell.name, text=text)
             return None  # it is started again as it was, or not at all
         return state
 
@@ -118,7 +118,7 @@ class Runner:
                 continue
             if not room.could_ever(cell):
                 how = f"it needs {cell.settings.gpus} GPUs, and the queue has {room.slots}"
-                self._ledger.note("failed", cell=cell.name, how=how)
+                self._store.note("failed", cell=cell.name, how=how)
                 continue
             if not room.fits(cell):
                 return
@@ -132,13 +132,13 @@ class Runner:
             return False
         now = self._clock.now()
         if never:
-            self._ledger.note("failed", cell=cell.name, how=f"comes after {words}")
+            self._store.note("failed", cell=cell.name, how=f"comes after {words}")
         elif state.gate_until is None:
             until = now + cell.settings.within_s
-            self._ledger.note("gate", cell=cell.name, until=until, how=f"waits for {words}")
+            self._store.note("gate", cell=cell.name, until=until, how=f"waits for {words}")
         elif now > state.gate_until:
             how = f"waited {cell.settings.within_s:.0f} s for {words}"
-            self._ledger.note("failed", cell=cell.name, how=how)
+            self._store.note("failed", cell=cell.name, how=how)
         return True
 
     # -- waiting ------------------------------------------------------------------------

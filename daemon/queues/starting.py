@@ -18,10 +18,10 @@ from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
 from . import claims, pins
 from .cells import Cell
-from .ledger import Ledger
 from .ownership import own
 from .places import QueuePlace
 from .roster import Attempt, CellState
+from .store import QueueStore
 from .surroundings import environment
 
 SAVE_BEFORE_END_S = 90.0
@@ -34,14 +34,14 @@ class Starter:
     def __init__(
         self,
         place: QueuePlace,
-        ledger: Ledger,
+        store: QueueStore,
         base: Mapping[str, str],
     ) -> None:
-        self._place, self._ledger, self._base = place, ledger, base
+        self._place, self._store, self._base = place, store, base
         self._boot = procfs.boot_id()
 
     def _note(self, kind: str, cell: CellState, **fields: object) -> None:
-        self._ledger.note(kind, cell=cell.name, **fields)
+        self._store.note(kind, cell=cell.name, **fields)
 
     def start(self, cell: Cell, state: CellState, gpus: Sequence[str] | None) -> None:
         """Start the cell. Whatever goes wrong stands in the journal. Raises OSError if that cannot be written."""
@@ -63,7 +63,7 @@ class Starter:
             exit_file=str(folder / "exit.json"),
             log=str(folder / "output.log"),
             claim=str(self._place.claims / run),
-            intent_at=self._ledger.clock.now(),
+            intent_at=self._store.clock.now(),
             gpus=tuple(gpus or ()),
         )
         self._note(
@@ -122,14 +122,14 @@ class Starter:
 
     def _mine(self) -> dict[str, str]:
         return {
-            "queue": self._ledger.roster.uid,
+            "queue": self._store.roster.uid,
             "host": socket.gethostname(),
             "state_dir": str(self._place.state.root),
         }
 
     def _words(self, cell: Cell, state: CellState) -> tuple[list[str], list[str]]:
         """The command, from copies where a script was changed since; folders for PYTHONPATH."""
-        known = self._ledger.roster.pins.get(state.pins, {})
+        known = self._store.roster.pins.get(state.pins, {})
         other = pins.changed(known)
         if not other:
             return list(cell.words), []

@@ -73,6 +73,7 @@ def test_an_intent_that_went_no_further_is_void_for_good(
     assert resolve(attempt, BOOT).what == "void"
     begin("echo ran >> ran")  # the start was still on its way
     record = until(lambda: read_exit(attempt.exit_file), "the end")
+    assert record is not None
     assert record.exit_code == 75
     assert not (tmp_path / "ran").exists()
     assert resolve(attempt, BOOT).what == "void", "the exit status of a start given up is no cell's"

@@ -11,7 +11,7 @@ from pathlib import Path
 from middlewatch.daemon.queues import gates, pins
 from middlewatch.daemon.queues.alike import settings_of, warnings
 from middlewatch.daemon.queues.cells import parse
-from middlewatch.daemon.queues.roster import Roster
+from middlewatch.daemon.queues.roster import QueueState
 from middlewatch.daemon.system.clock import SystemClock
 
 TRAIN = """\
@@ -76,7 +76,7 @@ def test_a_file_is_there_when_it_is_left_alone(tmp_path: Path) -> None:
 def test_a_cell_comes_after_what_finished_and_never_after_what_failed() -> None:
     file = parse("a: x\nb: @after=cell:a x", "/q.txt")
     look = gates.Gates(SystemClock())
-    roster = Roster()
+    roster = QueueState()
     base = {"at": 1.0, "digest": "d", "words": [], "dir": "/d", "line": 1, "pins": ""}
     roster.take([{"t": "cell", "cell": "a", **base}])
     assert look.closed(file.cells[1], roster.cells) == ("the end of a", False)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from middlewatch.daemon.queues.cells import parse
 from middlewatch.daemon.queues.journal import Journal
 from middlewatch.daemon.queues.plan import Room, Settings
-from middlewatch.daemon.queues.roster import MOST_LOST, Roster
+from middlewatch.daemon.queues.roster import MOST_LOST, QueueState
 from middlewatch.daemon.queues.surroundings import environment
 
 
@@ -43,7 +43,7 @@ def lost(name: str, run: str, reboot: bool = False) -> dict[str, Any]:
 
 
 def test_the_way_of_a_cell() -> None:
-    roster = Roster()
+    roster = QueueState()
     seen = []
     for record in (
         cell("a"),
@@ -73,7 +73,7 @@ def test_the_way_of_a_cell() -> None:
 
 def test_what_is_lost_again_and_again_has_failed_unless_the_box_was_rebooted() -> None:
     for reboot, standing in ((False, "failed"), (True, "lost")):
-        roster = Roster().take([cell("a")])
+        roster = QueueState().take([cell("a")])
         for number in range(MOST_LOST):
             run = f"a-{number}"
             roster.take([intent("a", run), started("a", run), lost("a", run, reboot)])
@@ -81,10 +81,14 @@ def test_what_is_lost_again_and_again_has_failed_unless_the_box_was_rebooted() -
 
 
 def test_records_of_another_version_are_passed_over() -> None:
-    odd = [{"t": "hologram", "at": 1}, {"t": "started", "at": 1, "cell": "?"}, {"t": "cell"}]
-    assert Roster().take([*odd, cell("a"), {"t": "intent", "cell": "a", "at": 1}]).cells.keys() == {
-        "a"
-    }
+    odd: list[dict[str, Any]] = [
+        {"t": "hologram", "at": 1},
+        {"t": "started", "at": 1, "cell": "?"},
+        {"t": "cell"},
+    ]
+    assert QueueState().take(
+        [*odd, cell("a"), {"t": "intent", "cell": "a", "at": 1}]
+    ).cells.keys() == {"a"}
 
 
 @given(st.integers(0, 10_000))
@@ -131,7 +135,7 @@ def test_gpus_are_given_to_one_cell_at_a_time() -> None:
     file = parse("a: x\nb: @gpus=2 x\nc: @gpus=0 x\nd: @gpus=4 x", "/q.txt")
     one, two, none, four = file.cells
     settings = Settings(mode="each-gpu", slots=("0", "GPU-1", "5"))
-    roster = Roster()
+    roster = QueueState()
     room = Room(settings, roster)
     assert (room.gpus_for(one), room.gpus_for(two), room.gpus_for(none)) == (
         *(("0",), ("0", "GPU-1"), ()),

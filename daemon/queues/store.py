@@ -7,15 +7,15 @@ from typing import Any
 from ..system.clock import Clock
 from .journal import Journal
 from .places import QueuePlace
-from .roster import Roster
+from .roster import QueueState
 
 
-class Ledger:
+class QueueStore:
     """Of one queue. Every change goes through the journal into the roster."""
 
     def __init__(self, place: QueuePlace, clock: Clock) -> None:
         self.clock = clock
-        self.roster = Roster()
+        self.roster = QueueState()
         self._journal = Journal(place.journal)
         self.refresh()
 
