@@ -16,6 +16,7 @@ from .arguments_before import before, before_launch, gate
 from .arguments_keeping import keeping
 from .arguments_launch import launching
 from .arguments_new import beginning
+from .arguments_queue import queueing
 from .arguments_remote import between
 from .arguments_showing import showing
 from .arguments_size import sizing
@@ -63,12 +64,8 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
-    before(add)
-    sizing(add)
-    launching(add)
-    beginning(add)
-    keeping(add)
-    between(add)
+    for part in (before, sizing, launching, beginning, queueing, keeping, between):
+        part(add)
     return parser
 
 

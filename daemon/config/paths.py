@@ -37,7 +37,16 @@ def state_dir(given: str | None = None) -> Path:
 
 
 _OTHER_NAMES = (
-    *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
+    *(
+        "daemon.log",
+        "daemon.log.1",
+        "mirror.json",
+        "panes",
+        "runs",
+        "queues",
+        "boxes",
+        "alert_urls",
+    ),
     *("evidence", "answer_key", "mirror-trees.sqlite"),
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )

@@ -266,6 +266,14 @@ def release(keep_streams: bool) -> None:
     os.closerange(3, 1024)
 
 
+def tell(report: int, line: str) -> None:
+    """Answer the launcher. If it was killed meanwhile nobody reads it, and the command runs all the same."""
+    try:
+        os.write(report, line.encode())
+    except OSError:
+        return
+
+
 def pass_on_sigterm(pid: int) -> None:
     """Pass SIGTERM on to the command's process group; the supervisor itself does not end."""
 
@@ -312,11 +320,12 @@ def supervise(options: dict[str, str]) -> int:
     """The whole life of a supervisor; returns its exit code, that of the command."""
     log_path, exit_file = options["--log"], options["--exit-file"]
     os.closerange(3, 1024)  # the command must not inherit what tmux or systemd left open
+    _signal.alarm(ORDERS_S)  # if the launcher has died, nobody opens the other end
     # Opened before the fork: if we die without a report, the launcher sees the end of the FIFO.
     report = os.open(options["--report"], os.O_WRONLY | os.O_CLOEXEC)
     if "--detach" in options:
         detach()
-    _signal.alarm(ORDERS_S)  # if the launcher has died, nothing will come through the FIFO
+    _signal.alarm(ORDERS_S)  # again, as a fork ends it: nothing may come through this FIFO either
     cwd, argv, env = read_orders(options["--orders"])
     _signal.alarm(0)
     for signum in TERMINAL_SIGNALS:
@@ -335,11 +344,11 @@ def supervise(options: dict[str, str]) -> int:
         command = argv[0].decode(errors="replace")
         os.write(log, f"middlewatch: cannot start {command!r}: {reason}\n".encode())
         save(exit_file, record(never_ran(code)))
-        os.write(report, f"failed {code} {os.getpid()} {reason}\n".encode())
+        tell(report, f"failed {code} {os.getpid()} {reason}\n")
         return code
     pass_on_sigterm(pid)
     ticks = start_ticks(pid)
-    os.write(report, f"started {pid} {ticks} {os.getpid()}\n".encode())
+    tell(report, f"started {pid} {ticks} {os.getpid()}\n")
     argv, env = [], {}
     show = "--show" in options
     tail = follow(log_path, pid) if show else 0

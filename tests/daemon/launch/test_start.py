@@ -429,3 +429,30 @@ def test_limits_of_the_shell_are_inherited(start: Start) -> None:
     one = start(["sh", "-c", "ulimit -n"])
     ended(one)
     assert text(one).strip() == str(soft)
+
+
+def files_of(pid: int) -> list[str]:
+    found = []
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(fd))
+    return found
+
+
+def test_a_supervisor_whose_launcher_was_killed_still_records_the_end(tmp_path: Path) -> None:
+    exit_file = tmp_path / "exit.json"
+    for name in ("orders", "report"):
+        os.mkfifo(tmp_path / name)
+    orders = os.open(tmp_path / "orders", os.O_RDWR)
+    report = os.open(tmp_path / "report", os.O_RDONLY | os.O_NONBLOCK)
+    words = ["--name", "toy", "--log", str(tmp_path / "log"), "--exit-file", str(exit_file)]
+    words += ["--orders", str(tmp_path / "orders"), "--report", str(tmp_path / "report")]
+    process = subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, *words])
+    until(lambda: str(tmp_path / "report") in files_of(process.pid))
+    os.close(report)  # it has come so far that it will answer, and nobody reads the answer
+    os.write(orders, pack(str(tmp_path), ["sh", "-c", "exit 5"], {"PATH": os.environ["PATH"]}))
+    assert process.wait(timeout=120) == 5
+    record = read_exit(str(exit_file))
+    assert record is not None
+    assert record.exit_code == 5
+    os.close(orders)
