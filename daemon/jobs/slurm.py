@@ -61,7 +61,9 @@ def _check(job: Job) -> None:
         )
     for one in slurm.after:
         if not _JOB_ID.fullmatch(one):
-            raise UsageError(f"{one!r} under [slurm] after is no id of a job", 'like after = ["123"]')
+            raise UsageError(
+                f"{one!r} under [slurm] after is no id of a job", 'like after = ["123"]'
+            )
     for text in slurm.array:
         try:
             shlex.split(text)
@@ -118,7 +120,7 @@ def _file(job: Job, here: Here, name: str, phase: Phase | None) -> str:
     shape = Shape(
         name=name,
         tasks=tasks_a_node(job),
-        log=f"{name}-$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID.out"
+        log=f"{name}-${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID.out"
         if job.slurm.array
         else f"{name}-$SLURM_JOB_ID.out",
         phase=phase,
@@ -129,7 +131,7 @@ def _file(job: Job, here: Here, name: str, phase: Phase | None) -> str:
 
 def _directives(job: Job, shape: Shape) -> Iterator[str]:
     main, slurm = job.main, job.slurm
-    output = f"{shape.name}-%A-%a.out" if slurm.array else f"{shape.name}-%j.out"
+    output = f"{shape.name}-%A_%a.out" if slurm.array else f"{shape.name}-%j.out"
     lead = math.ceil(main.save_before_end_s)
     pairs: list[tuple[str, str]] = [
         ("job-name", shape.name),

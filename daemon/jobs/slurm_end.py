@@ -32,36 +32,34 @@ sys.exit(0 if isinstance(last, (int, float)) and last {sign} {value} else 1)"""
 def text(job: Job, shape: Shape) -> Iterator[str]:
     """The lines after the start of the step."""
     if job.slurm.watch:
-        yield from _watch(job, shape)
-    yield from _wait(job, shape)
+        yield 'watched && watch_begins "$step"'
+    yield from _wait(job)
     if shape.phase is not None:
         yield from _phase(job, shape, shape.phase)
     if job.slurm.watch:
-        yield f"watch_ends {WATCH_ENDS_S}"
+        yield f"watched && watch_ends {WATCH_ENDS_S}"
     yield 'echo "middlewatch: job $SLURM_JOB_ID ends, status $status"'
     yield 'exit "$status"'
 
 
-def _watch(job: Job, shape: Shape) -> Iterator[str]:
+def watch(job: Job, shape: Shape) -> Iterator[str]:
+    """Functions for the watch; its daemon begins before the training, and is there when that does."""
     element = "-$SLURM_ARRAY_TASK_ID" if job.slurm.array else ""
     yield "# The watch, beside the training: it ends with the job, and the training goes on without it."
+    yield "watched() { command -v middlewatch >/dev/null; }"
     yield 'mw() { middlewatch "$@" --state-dir "$own/watch"; }'
-    yield 'logs=(--log "$log")'
+    yield "watch_begins() {  # of process $1"
+    yield '    local logs=(--log "$log") saved=()'
+    yield '    [ -z "$saves" ] || saved=(--checkpoints "$saves")'
     if shape.by_task(job):
-        yield "for ((rank = 0; rank < SLURM_NTASKS; rank++)); do"
-        yield '    touch "${log%.out}-$rank.out"; logs+=(--log "${log%.out}-$rank.out")'
-        yield "done"
-    yield "watch_begins() {"
-    yield "    mw start &&"
-    yield f'        mw watch --pid "$step" --name "{shape.name}{element}" "${{logs[@]}}" ${{saves:+--checkpoints "$saves"}}'
+        yield "    for ((rank = 0; rank < SLURM_NTASKS; rank++)); do"
+        yield '        touch "${log%.out}-$rank.out"'
+        yield '        logs+=(--log "${log%.out}-$rank.out")'
+        yield "    done"
+    yield f'    mw watch --pid "$1" --name "{shape.name}{element}" "${{logs[@]}}" "${{saved[@]}}" >>"$own/said" 2>&1 ||'
+    yield '        echo "middlewatch: the watch did not begin: $own/said"'
     yield "}"
-    yield "if ! command -v middlewatch >/dev/null; then"
-    yield '    echo "middlewatch: it is not on this node, and nothing watches: setup under [slurm] could load it"'
-    yield 'elif ! watch_begins >"$own/said" 2>&1; then'
-    yield '    echo "middlewatch: the watch did not begin: $(tail -n 1 "$own/said")"'
-    yield "fi"
-    yield "watch_ends() {  # once it has told of the end, or after so many seconds"
-    yield "    command -v middlewatch >/dev/null || return 0"
+    yield "watch_ends() {  # once it has told of the end, or after $1 seconds"
     yield "    mw start >/dev/null 2>&1  # if it was ended with the rest"
     yield "    for ((n = 2; n < $1; n++)); do"
     yield "        mw runs --json 2>/dev/null | grep -q '\"ended_at\": *null' || break"
@@ -70,10 +68,15 @@ def _watch(job: Job, shape: Shape) -> Iterator[str]:
     yield "    sleep 2  # what it sends is on its way"
     yield "    mw stop >/dev/null 2>&1"
     yield "}"
+    yield "if watched; then"
+    yield '    mw start >"$own/said" 2>&1 || echo "middlewatch: the watch did not begin: $own/said"'
+    yield "else"
+    yield '    echo "middlewatch: it is not on this node, and nothing watches: setup under [slurm] could load it"'
+    yield "fi"
     yield ""
 
 
-def _wait(job: Job, shape: Shape) -> Iterator[str]:
+def _wait(job: Job) -> Iterator[str]:
     main = job.main
     yield 'running() { kill -0 "$step" 2>/dev/null; }'
     yield 'wait "$step"'
@@ -90,7 +93,7 @@ def _again(job: Job, lead: int, margin: int) -> Iterator[str]:
     """Put the job into the queue again if the time limit is near and something was saved."""
     yield 'saved() { [ -n "$(find "$saves" -type f -newer "$own/$1" -print -quit 2>/dev/null)" ]; }  # since then'
     yield 'if [ -n "$asked" ]; then'
-    yield f'    last=$((${{SLURM_JOB_END_TIME:-$(date +%s) + {lead}}} - {margin}))'
+    yield f"    last=$((${{SLURM_JOB_END_TIME:-$(date +%s) + {lead}}} - {margin}))"
     yield '    while running && [ -z "$stopped" ] && [ "$(date +%s)" -lt "$last" ]; do sleep 1; done'
     yield "    again="
     yield '    if [ -n "$stopped" ]; then'
@@ -100,7 +103,7 @@ def _again(job: Job, lead: int, margin: int) -> Iterator[str]:
     yield "    elif saved began; then"
     yield "        again=1"
     yield '        kill -TERM "$step"  # it has saved and would go on until the limit ends it'
-    yield f'        for ((n = 0; n < {max(1, margin // 3)}; n++)); do running && sleep 1; done'
+    yield f"        for ((n = 0; n < {max(1, margin // 3)}; n++)); do running && sleep 1; done"
     yield "    else"
     yield '        echo "middlewatch: not put into the queue again: nothing was saved in $saves since this start"'
     yield "    fi"
@@ -108,7 +111,7 @@ def _again(job: Job, lead: int, margin: int) -> Iterator[str]:
     yield f'        echo "{SAID} $SLURM_JOB_ID is requeued, and goes on from there"'
     if job.slurm.watch:
         yield "        left=$((last - $(date +%s)))"
-        yield f"        watch_ends $((left < {margin // 3} ? {margin // 3} : left < {WATCH_ENDS_S} ? left : {WATCH_ENDS_S}))"
+        yield f"        watched && watch_ends $((left < {margin // 3} ? {margin // 3} : left < {WATCH_ENDS_S} ? left : {WATCH_ENDS_S}))"
     yield '        scontrol requeue "$SLURM_JOB_ID" && exit 0'
     yield "    fi"
     yield "fi"
@@ -124,7 +127,8 @@ def _phase(job: Job, shape: Shape, phase: Phase) -> Iterator[str]:
         assert found is not None  # the reader of the job file has looked at it
         program = _SUCCESS_TEXT.format(key=found[1], sign=found[2], value=float(found[3]))
         yield "success() {"
-        yield f'    middlewatch replay --json --metrics "$log" | python3 -c {shlex.quote(program)}'
+        log = "${log%.out}-0.out" if shape.by_task(job) else "$log"
+        yield f'    middlewatch replay --json --metrics "{log}" | python3 -c {shlex.quote(program)}'
         yield "}"
         yield '[ "$status" != 0 ] || success || status=1'
     if job.slurm.watch:

@@ -38,6 +38,8 @@ def body(job: Job, here: Here, shape: Shape) -> Iterator[str]:
     if job.main.gpus:
         yield from _cards(job)
     yield from _told(job)
+    if job.slurm.watch:
+        yield from slurm_end.watch(job, shape)
     yield from _start(job, shape)
     yield from slurm_end.text(job, shape)
 
@@ -65,7 +67,7 @@ def _head(job: Job, here: Here, shape: Shape) -> Iterator[str]:
     yield from slurm.setup
     yield ""
     yield f'log="$PWD/{shape.log}"'
-    yield f"own=\"$PWD/.middlewatch/{shape.name}-$SLURM_JOB_ID\"  # on the file system that all nodes share"
+    yield f'own="$PWD/.middlewatch/{shape.name}-$SLURM_JOB_ID"  # on the file system that all nodes share'
     yield 'mkdir -p "$own" && echo "*" >.middlewatch/.gitignore'
     yield from _elements(job)
     yield "# When Slurm ends it: not all versions say so in the environment."
@@ -125,7 +127,7 @@ def _train(job: Job, shape: Shape) -> Iterator[str]:
         yield f"    trap '' {slurm.signal}  # it ends every program without a handler of its own, launchers too"
     if shape.tasks > 1 or (main.launcher == "none" and main.nodes > 1):
         yield '    export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"'
-        yield f"    export LOCAL_WORLD_SIZE={shape.tasks} NODE_RANK=\"$SLURM_NODEID\""
+        yield f'    export LOCAL_WORLD_SIZE={shape.tasks} NODE_RANK="$SLURM_NODEID"'
     if slurm.rank_logs and main.launcher == "torchrun":
         yield '    export PET_TEE=3 PET_LOG_DIR="${log%.out}-ranks"  # torchrun: a file for each rank'
     yield from _wrapped(["exec", *map(_quoted, words), '"$@"'])
@@ -176,7 +178,7 @@ def _cards(job: Job) -> Iterator[str]:
     yield "    return 1"
     yield "}"
     yield "export -f cards"
-    yield "srun --ntasks-per-node=1 --ntasks=\"$SLURM_NNODES\" bash -c cards || exit 1"
+    yield 'srun --ntasks-per-node=1 --ntasks="$SLURM_NNODES" bash -c cards || exit 1'
     yield ""
 
 
@@ -187,7 +189,7 @@ def _told(job: Job) -> Iterator[str]:
     yield "# Slurm tells this script alone that the time ends; srun hands a signal on to all that it started."
     yield "step= asked= stopped="
     yield "time_ends() {"
-    yield '    [ -n "$step" ] && [ -z "$asked" ] || return 0'
+    yield '    [ -z "$asked" ] && kill -0 "${step:-none}" 2>/dev/null || return 0'
     if name == "TERM":
         yield "    # Far from its end it was cancelled, or its place was taken: Slurm has told the training, too."
         yield f'    [ $(($(date +%s) + {lead + SIGNAL_EARLY_S})) -ge "${{SLURM_JOB_END_TIME:-0}}" ] || {{ stopped=1; return 0; }}'
@@ -206,7 +208,7 @@ def _start(job: Job, shape: Shape) -> Iterator[str]:
     words = ["srun", "--kill-on-bad-exit=1"]
     if job.slurm.rank_logs and job.main.launcher != "torchrun":
         words += [f'--output="{_rank_log(shape)}"', "--open-mode=append"]
-    yield " ".join([*words, "bash -c 'train \"$@\"' train \"${more[@]}\" &"])
+    yield " ".join([*words, 'bash -c \'train "$@"\' train "${more[@]}" &'])
     yield "step=$!"
     yield ""
 

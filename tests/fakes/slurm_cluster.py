@@ -15,7 +15,7 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,9 +23,15 @@ T = TypeVar("T")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo", "unshare")
 PATIENCE_S = 240.0
 """Until something that never comes is given up; nothing is judged by how long it took."""
-CRED_S = 3
+CRED_S = 5
 """Seconds that a credential of Slurm holds: a job that is put into the queue again waits one more than
-that. Slurm's own value is 120."""
+that. It takes no less; by itself it is 120."""
+MEMORY = Path("/sys/fs/cgroup/memory")
+CGROUP = """\
+CgroupPlugin=cgroup/v1
+CgroupMountpoint=/sys/fs/cgroup
+ConstrainRAMSpace=yes
+"""
 
 
 class NoSlurm(Exception):
@@ -35,11 +41,12 @@ class NoSlurm(Exception):
 class SlurmCluster:
     """``nodes`` nodes, ``n1`` and so on, of 2 cores, 2000 MiB and ``gpus`` GPUs that are no real ones.
 
-    ``more``: lines of slurm.conf. ``folder`` has a short path: there are sockets in it.
+    ``more``: lines of slurm.conf. ``memory``: what a job may use is enforced. ``folder`` has a short path:
+    there are sockets in it.
     """
 
     def __init__(
-        self, folder: Path, *, nodes: int = 2, gpus: int = 0, more: str = "", cgroup: str = ""
+        self, folder: Path, *, nodes: int = 2, gpus: int = 0, more: str = "", memory: bool = False
     ) -> None:
         lacking = [name for name in PROGRAMS if _program(name) is None]
         if lacking:
@@ -48,15 +55,19 @@ class SlurmCluster:
             )
         if os.geteuid() != 0:
             raise NoSlurm("needs root: a node of Slurm starts the tasks of other users")
+        if memory and not os.access(MEMORY, os.W_OK):
+            raise NoSlurm(f"needs {MEMORY} (cgroup v1): Slurm cannot enforce the memory of a job here")
         self.folder = folder
-        self.names = [f"n{number + 1}" for number in range(nodes)]
+        # The control groups of a node are named by it, and two tests may run at once.
+        prefix = f"m{os.getpid()}x" if memory else "n"
+        self.names = [f"{prefix}{number + 1}" for number in range(nodes)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.conf = folder / "slurm.conf"
         self.env = {
             **{key: value for key, value in os.environ.items() if not key.startswith("SLURM_")},
             "SLURM_CONF": str(self.conf),
         }
-        self._write(gpus, more, cgroup)
+        self._write(gpus, more, memory)
         try:
             self._start()
         except BaseException:
@@ -65,7 +76,7 @@ class SlurmCluster:
 
     # ------------------------------------------------------------------------ up and down
 
-    def _write(self, gpus: int, more: str, cgroup: str) -> None:
+    def _write(self, gpus: int, more: str, memory: bool) -> None:
         host = socket.gethostname().partition(".")[0]
         for name in ("state", "log", *(f"spool-{name}" for name in self.names)):
             (self.folder / name).mkdir()
@@ -94,9 +105,11 @@ class SlurmCluster:
             "KillWait=5",
             "MinJobAge=3600",
             "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0,sched_min_interval=100000",
+            "JobAcctGatherType=jobacct_gather/linux",
             "JobAcctGatherFrequency=1",
             "AccountingStorageType=accounting_storage/none",
-            *([] if cgroup else ["ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none"]),
+            "ProctrackType=proctrack/linuxproc",
+            f"TaskPlugin=task/{'cgroup' if memory else 'none'}",
             *(["GresTypes=gpu"] if gpus else []),
             *more.splitlines(),
             *(
@@ -106,10 +119,8 @@ class SlurmCluster:
             ),
             f"PartitionName=gpu Nodes={','.join(self.names)} Default=YES MaxTime=INFINITE State=UP",
         ]
-        if "JobAcctGatherType" not in more:
-            lines.append("JobAcctGatherType=jobacct_gather/linux")
         self.conf.write_text("\n".join(lines) + "\n")
-        (self.folder / "cgroup.conf").write_text(cgroup)
+        (self.folder / "cgroup.conf").write_text(CGROUP if memory else "")
         if gpus:
             for number in range(gpus):
                 # Slurm wants devices; these are copies of /dev/null.
@@ -117,9 +128,7 @@ class SlurmCluster:
             files = f"{self.folder}/card[0-{gpus - 1}]"
             (self.folder / "gres.conf").write_text(f"Name=gpu File={files}\n")
         hosts = Path("/etc/hosts").read_text()
-        (self.folder / "hosts").write_text(
-            hosts + "".join(f"127.0.0.1 {n}\n" for n in self.names)
-        )
+        (self.folder / "hosts").write_text(hosts + "".join(f"127.0.0.1 {n}\n" for n in self.names))
 
     def _start(self) -> None:
         key = self.folder / "munge.key"
@@ -152,9 +161,11 @@ class SlurmCluster:
         process = self.processes.pop(name)
         process.kill()
         process.wait()
-        for pid in self._left(f"spool-{name}", name):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        left = self._left(name)
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # so that none can tell of another's end
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
     def _spawn(self, name: str, words: list[str]) -> None:
         with (self.folder / "log" / f"{name}.said").open("ab") as said:
@@ -183,26 +194,28 @@ class SlurmCluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        for pid in self._left(str(self.conf)):
+        for pid in self._left():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.processes.clear()
+        for name in self.names:
+            for folder, _, _ in os.walk(MEMORY / f"slurm_{name}", topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
 
-    def _left(self, word: str, node: str = "") -> Iterator[int]:
-        """Processes that this cluster has started and that are still there."""
-        ours = f"SLURM_CONF={self.conf}".encode()
+    def _left(self, node: str = "") -> list[int]:
+        """Processes that this cluster (this node) has started and that are still there."""
+        ours, here = f"SLURM_CONF={self.conf}".encode(), f"SLURMD_NODENAME={node}".encode()
+        log = f"{self.folder}/log/slurmd-{node}.log"
+        found = []
         for folder in Path("/proc").iterdir():
             if not folder.name.isdigit() or int(folder.name) == os.getpid():
                 continue
             with contextlib.suppress(OSError):
                 environ = (folder / "environ").read_bytes().split(b"\0")
-                if ours not in environ:
-                    continue
-                if node and f"SLURMD_NODENAME={node}".encode() not in environ:
-                    command = (folder / "cmdline").read_bytes()
-                    if b"slurmstepd" not in command or word.encode() not in command:
-                        continue
-                yield int(folder.name)
+                if ours in environ and (not node or here in environ or _has_open(folder, log)):
+                    found.append(int(folder.name))
+        return found
 
     # ------------------------------------------------------------------------ asking
 
@@ -228,7 +241,9 @@ class SlurmCluster:
         pairs = (word.partition("=") for word in said.split() if "=" in word)
         return {key: value for key, _, value in pairs}
 
-    def until(self, what: Callable[[], T], words: str, patience_s: float = PATIENCE_S) -> T:
+    def until(
+        self, what: Callable[[], T | None], words: str, patience_s: float = PATIENCE_S
+    ) -> T:
         """The first true answer of ``what``."""
         deadline = time.monotonic() + patience_s
         while True:
@@ -256,6 +271,10 @@ class SlurmCluster:
 
 
 _GOES_ON = (None, "PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED", "SUSPENDED")
+
+
+def _has_open(process: Path, path: str) -> bool:
+    return any(os.readlink(fd) == path for fd in (process / "fd").iterdir())
 
 
 def _program(name: str) -> str | None:
