@@ -24,6 +24,7 @@ _ID = re.compile(r"\d+(?:_\d+)?(?:,\d+(?:_\d+)?)*")
 _DIRECTIVE = re.compile(
     r'^#SBATCH --(chdir|output|array)=(?:"((?:[^"\\]|\\.)*)"|(\S+))', re.MULTILINE
 )
+_NO_NODE = "Requested node configuration is not available"
 _KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS")
 _SACCT = (
     "JobID",
@@ -95,13 +96,18 @@ class Driver:
         )
 
     def _tried(self, name: str, folder: Path) -> str:
-        """When Slurm would start this file; raises UsageError if it would never take it."""
+        """When Slurm would start this file; raises UsageError if it would never take it.
+
+        While nodes are down it is refused for that as well: then it is left to the submission.
+        """
         said = _ask("sbatch", "--test-only", name, cwd=folder)
         if said.code:
             troubles = "; ".join(self.nodes())
+            if troubles and _NO_NODE in said.words:
+                return troubles
             raise UsageError(
                 f"Slurm would not take {name}: {said.words}",
-                f"look at [slurm] and [job] in the job file, and at sinfo{'; ' if troubles else ''}{troubles}",
+                "look at [slurm] and [job] in the job file; what there is: sinfo -N -l",
             )
         return said.words.removeprefix("sbatch: ")
 

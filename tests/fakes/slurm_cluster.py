@@ -56,7 +56,9 @@ class SlurmCluster:
         if os.geteuid() != 0:
             raise NoSlurm("needs root: a node of Slurm starts the tasks of other users")
         if memory and not os.access(MEMORY, os.W_OK):
-            raise NoSlurm(f"needs {MEMORY} (cgroup v1): Slurm cannot enforce the memory of a job here")
+            raise NoSlurm(
+                f"needs {MEMORY} (cgroup v1): Slurm cannot enforce the memory of a job here"
+            )
         self.folder = folder
         # The control groups of a node are named by it, and two tests may run at once.
         prefix = f"m{os.getpid()}x" if memory else "n"
@@ -241,9 +243,7 @@ class SlurmCluster:
         pairs = (word.partition("=") for word in said.split() if "=" in word)
         return {key: value for key, _, value in pairs}
 
-    def until(
-        self, what: Callable[[], T | None], words: str, patience_s: float = PATIENCE_S
-    ) -> T:
+    def until(self, what: Callable[[], T | None], words: str, patience_s: float = PATIENCE_S) -> T:
         """The first true answer of ``what``."""
         deadline = time.monotonic() + patience_s
         while True:

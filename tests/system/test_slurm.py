@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ from middlewatch.daemon.jobs.read import parse
 from middlewatch.daemon.system.errors import UsageError
 
 from ..fakes.box import Box, Receiver
-from ..fakes.slurm_cluster import NoSlurm, SlurmCluster
+from ..fakes.slurm_cluster import PATIENCE_S, NoSlurm, SlurmCluster
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
@@ -78,7 +80,9 @@ class Yard:
         job = parse(text, str(self.folder / "job.toml"))
         return slurm.artefact(job, Here(name, frozenset(os.environ)))
 
-    def start(self, name: str, words: list[str], main: str = "", more: str = "watch = false") -> Begun:
+    def start(
+        self, name: str, words: list[str], main: str = "", more: str = "watch = false"
+    ) -> Begun:
         artefact = self.artefact(name, words, main, more)
         place = self.folder / f"launch-{name}"
         place.mkdir()
@@ -105,6 +109,7 @@ class Yard:
         )
 
 
+@contextlib.contextmanager
 def yard_of(folder: Path, patch: pytest.MonkeyPatch, **more: Any) -> Iterator[Yard]:
     # The names of sockets are short, and so are those of their folders.
     with tempfile.TemporaryDirectory(prefix="mw") as place:
@@ -120,7 +125,8 @@ def yard_of(folder: Path, patch: pytest.MonkeyPatch, **more: Any) -> Iterator[Ya
 
 @pytest.fixture
 def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
-    yield from yard_of(tmp_path, monkeypatch)
+    with yard_of(tmp_path, monkeypatch) as made:
+        yield made
 
 
 def test_the_time_limit(yard: Yard, tmp_path: Path) -> None:
@@ -139,8 +145,12 @@ def test_the_time_limit(yard: Yard, tmp_path: Path) -> None:
         said = box.command("launch", str(tmp_path / "job.toml"), "--on", "slurm", "--json").stdout
         launched = json.loads(said)
         first = Begun(launched["id"], launched["log"])
-        goes_on = yard.start("goes-on", [PYTHON, "train.py", "b", "5000", "goes on"], limit.format("b"))
-        never = yard.start("never", [PYTHON, "train.py", "c", "5000", "never saves"], limit.format("c"))
+        goes_on = yard.start(
+            "goes-on", [PYTHON, "train.py", "b", "5000", "goes on"], limit.format("b")
+        )
+        never = yard.start(
+            "never", [PYTHON, "train.py", "c", "5000", "never saves"], limit.format("c")
+        )
 
         log = yard.says(first, "is requeued, and goes on from there")
         saved = log.split("saved after step ")[1].split("\n")[0]
@@ -155,7 +165,9 @@ def test_the_time_limit(yard: Yard, tmp_path: Path) -> None:
         assert log.count("begins after step") == 1 + restarts
         assert log.count("done") == 1
         log_first = log
-        push = next(p for p in receiver.pushes if "leaves" in p.title and "limit" in p.title + p.body)
+        push = next(
+            p for p in receiver.pushes if "leaves" in p.title and "limit" in p.title + p.body
+        )
         assert "requeued" in push.body
         assert f"step_{saved}.safetensors" in push.body
 
@@ -226,7 +238,9 @@ def test_what_comes_after(yard: Yard) -> None:
     assert f"afterok:{fails.id}(failed)" in state.reason
     assert f"scancel {after.id}" in state.reason
 
-    phases = '[[phase]]\nname = "one"\nsteps = 1\n[[phase]]\nname = "two"\nsteps = 1\narguments = ["-f"]'
+    phases = (
+        '[[phase]]\nname = "one"\nsteps = 1\n[[phase]]\nname = "two"\nsteps = 1\narguments = ["-f"]'
+    )
     program = "import sys; sys.exit('-f' in sys.argv)"
     chain = yard.start(
         "chain",
@@ -317,7 +331,7 @@ def test_torchrun_over_two_nodes(yard: Yard) -> None:
 
 
 def test_the_cards_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for yard in yard_of(tmp_path, monkeypatch, nodes=1, gpus=2):
+    with yard_of(tmp_path, monkeypatch, nodes=1, gpus=2) as yard:
         tool = tmp_path / "nvidia-smi"
         tool.write_text("#!/bin/sh\necho 'GPU 0: none (UUID: GPU-0)'\n")
         tool.chmod(0o755)
@@ -338,7 +352,7 @@ def test_the_cards_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_nodes_that_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for yard in yard_of(tmp_path, monkeypatch, more="SlurmdTimeout=5"):
+    with yard_of(tmp_path, monkeypatch, more="SlurmdTimeout=5") as yard:
         begun = yard.start("lost", [PYTHON, "-c", SLEEP], more="requeue = false\nwatch = false")
         yard.says(begun, "sleeps")
         name = yard.driver.state(begun.id).details["nodes"]
@@ -347,7 +361,9 @@ def test_nodes_that_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         state = yard.over(begun)
         assert (state.standing, state.details["state"]) == ("stopped", "NODE_FAIL")
         assert f"a node failed: {name}" in state.reason
-        yard.cluster.run("scontrol", "update", f"NodeName={other}", "State=DRAIN", "Reason=ECC errors")
+        yard.cluster.run(
+            "scontrol", "update", f"NodeName={other}", "State=DRAIN", "Reason=ECC errors"
+        )
         found = yard.cluster.until(
             lambda: said if len(said := yard.driver.nodes()) == 2 else None, "both nodes told"
         )
@@ -361,7 +377,7 @@ def test_nodes_that_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_memory_than_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for yard in yard_of(tmp_path, monkeypatch, nodes=1, memory=True):
+    with yard_of(tmp_path, monkeypatch, nodes=1, memory=True) as yard:
         begun = yard.start("grows", [PYTHON, "-c", GROWS], 'memory_bytes = "200MiB"')
         state = yard.over(begun)
         assert state.standing == "failed"
@@ -386,3 +402,30 @@ def test_without_accounting(yard: Yard, tmp_path: Path) -> None:
     assert "there is no accounting" in state.reason
     yard.patch.setenv("PATH", str(tmp_path))
     assert "sbatch" in yard.driver.missing()[0]
+
+
+def test_an_allocation_of_a_terminal(yard: Yard, tmp_path: Path) -> None:
+    """What is started in the shell of salloc is told to end with its terminal."""
+    ours, theirs = os.openpty()
+    command = f"middlewatch run --json --state-dir {tmp_path / 'state'} -- {PYTHON} -c 'print(1)' > said.json"
+    stop = f"middlewatch stop --state-dir {tmp_path / 'state'}"
+    try:
+        done = subprocess.run(
+            ["setsid", "--ctty", "--wait", "salloc", "--quiet", "sh", "-c", f"{command}; {stop}"],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=tmp_path,
+            env=yard.cluster.env | {"PATH": os.environ["PATH"]},
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+        shown = os.read(ours, 4096)
+        os.close(ours)
+    assert done.returncode == 0, shown
+    lines = json.loads((tmp_path / "said.json").read_text())["checks"]
+    line = next(one for one in lines if one["what"].startswith("allocation "))
+    assert line["state"] == "warn"
+    assert "salloc (pid" in line["detail"]

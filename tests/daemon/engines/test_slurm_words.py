@@ -99,9 +99,8 @@ def test_sizes() -> None:
 
 def test_nodes() -> None:
     text = "n1|idle|none\nn2|down*|Not responding\nn3|drained|ECC errors\nn3|drained|ECC errors\nn4|mixed|none\n"
+    mended = "once that is mended, an administrator types: scontrol update NodeName={} State=RESUME"
     assert [*slurm_words.nodes_in_trouble(text)] == [
-        "node n2 is down, and does not answer: Not responding; once that is mended, an administrator "
-        "types: scontrol update NodeName=n2 State=RESUME",
-        "node n3 is drained: ECC errors; once that is mended, an administrator types: scontrol update "
-        "NodeName=n3 State=RESUME",
+        f"node n2 is down, and does not answer: Not responding; {mended.format('n2')}",
+        f"node n3 is drained: ECC errors; {mended.format('n3')}",
     ]

@@ -178,7 +178,7 @@ def test_notes() -> None:
         ('after = ["x; rm"]', "no id of a job"),
         ('options = ["exclusive"]', "no option"),
         ('partition = "a\\nb"', "one line"),
-        ("array = [\"--note 'open\"]", "no words of a shell"),
+        ('array = ["--note \'open"]', "no words of a shell"),
         ('array = ["--lr 1"]\n[[phase]]\nname = "a"\nsteps = 1', "array under [slurm] or phases"),
         ('[[phase]]\nname = "A"\nsteps = 1\n[[phase]]\nname = "a"\nsteps = 1', "one name"),
     ],
