@@ -47,7 +47,7 @@ def watch(job: Job, shape: Shape) -> Iterator[str]:
     element = "-$SLURM_ARRAY_TASK_ID" if job.slurm.array else ""
     yield "# The watch, beside the training: it ends with the job, and the training goes on without it."
     yield "watched() { command -v middlewatch >/dev/null; }"
-    yield 'mw() { middlewatch "$@" --state-dir "$own/watch"; }'
+    yield 'mw() { middlewatch "$@" --state-dir "$short/watch"; }'
     yield "watch_begins() {  # of process $1"
     yield '    local logs=(--log "$log") saved=()'
     yield '    [ -z "$saves" ] || saved=(--checkpoints "$saves")'
@@ -67,8 +67,11 @@ def watch(job: Job, shape: Shape) -> Iterator[str]:
     yield "    done"
     yield "    sleep 2  # what it sends is on its way"
     yield "    mw stop >/dev/null 2>&1"
+    yield '    rm -rf "$short"'
     yield "}"
     yield "if watched; then"
+    yield '    mkdir -p "$own/watch"'
+    yield '    short=$(mktemp -d) && ln -s "$own/watch" "$short/watch"  # the path of a socket is short'
     yield '    mw start >"$own/said" 2>&1 || echo "middlewatch: the watch did not begin: $own/said"'
     yield "else"
     yield '    echo "middlewatch: it is not on this node, and nothing watches: setup under [slurm] could load it"'

@@ -104,7 +104,7 @@ class SlurmCluster:
             "SelectTypeParameters=CR_CPU_Memory",
             "DefMemPerCPU=100",
             "ReturnToService=2",
-            "KillWait=5",
+            "KillWait=30",
             "MinJobAge=3600",
             "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0,sched_min_interval=100000",
             "JobAcctGatherType=jobacct_gather/linux",
@@ -113,13 +113,13 @@ class SlurmCluster:
             "ProctrackType=proctrack/linuxproc",
             f"TaskPlugin=task/{'cgroup' if memory else 'none'}",
             *(["GresTypes=gpu"] if gpus else []),
-            *more.splitlines(),
             *(
                 f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 "
                 f"RealMemory=2000{gres} State=UNKNOWN"
                 for name, port in zip(self.names, ports[1:], strict=True)
             ),
             f"PartitionName=gpu Nodes={','.join(self.names)} Default=YES MaxTime=INFINITE State=UP",
+            *more.splitlines(),
         ]
         self.conf.write_text("\n".join(lines) + "\n")
         (self.folder / "cgroup.conf").write_text(CGROUP if memory else "")

@@ -32,6 +32,7 @@ from middlewatch.daemon.config import load, run_spec
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.platform_facts import facts_of_all
 from middlewatch.daemon.config.schema import SECTIONS, Route
+from middlewatch.daemon.jobs import read as jobs
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -644,10 +645,17 @@ def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
                 unread.append(f"{name_of(path)}: {error} in\n{body}")
 
     for path in PAGES:
-        read(path, lambda body: load.parse(body, "example"), "toml")
+        read(path, _toml_example, "toml")
         read(path, json.loads, "json")
         read(path, ast.parse, "python")
     assert unread == []
+
+
+def _toml_example(body: str) -> object:
+    """A job file if it has the table for that, else a configuration."""
+    if re.search(r"^\[job\]", body, re.MULTILINE):
+        return jobs.parse(body, "example")
+    return load.parse(body, "example")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -261,6 +261,77 @@ def test_what_comes_after(yard: Yard) -> None:
     }
 
 
+def test_phases_that_are_judged(yard: Yard) -> None:
+    program = (
+        "import sys, time\n"
+        "for step in range(1, 6):\n"
+        "    time.sleep(1)\n"
+        "    print(f'step {step}/5 loss 1.5', flush=True)\n"
+        "print(f'step 5/5 eval_loss {sys.argv[1]}', flush=True)\n"
+    )
+    (yard.folder / "judged.py").write_text(program)
+    phase = '[[phase]]\nname = "{}"\nsteps = 5\narguments = ["{}"]\nsuccess = "eval_loss < 2.0"\n'
+    chain = yard.start(
+        "judged",
+        [PYTHON, "judged.py"],
+        more="\n"
+        + phase.format("good", "1.25")
+        + phase.format("bad", "2.75")
+        + phase.format("last", "1"),
+    )
+    good, bad, last = chain.id.split(",")
+    assert "took it out of the queue" in yard.until(last, "stopped").reason
+    assert yard.driver.state(good).standing == "finished"
+    assert yard.driver.state(bad).exit_code == 1
+    log = (yard.folder / f"judged-good-{good}.out").read_text()
+    assert "eval_loss was 1.25 at last; it is to be < 2.0" in log
+    report = yard.folder / ".middlewatch" / f"judged-good-{good}" / "report.md"
+    assert "judged-good" in report.read_text()
+
+
+def test_its_place_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that goes before it: the push says so and names the last save, before Slurm kills the rest."""
+    receiver = Receiver()
+    (tmp_path / "box").mkdir()
+    box = Box(tmp_path / "box", receiver)
+    box.configure("")
+    more = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPartitionName=first Nodes=ALL PriorityTier=9"
+    try:
+        with yard_of(tmp_path, monkeypatch, nodes=1, more=more) as yard:
+            # The configuration of the box goes along, as that of a person would.
+            for key in ("MIDDLEWATCH_CONFIG", "MIDDLEWATCH_ALERT_URLS"):
+                if key in box.env:
+                    monkeypatch.setenv(key, box.env[key])
+            begun = yard.start(
+                "gives-way",
+                [PYTHON, "train.py", "out", "5000", "goes on"],
+                'checkpoints = "out"\ncpus = 2',
+                "",
+            )
+            yard.says(begun, "step 3/")
+            yard.cluster.run("scancel", "--signal=USR1", f"{begun.id}.0")  # it saves
+            log = yard.says(begun, "saved after step")
+            saved = log.split("saved after step ")[1].split("\n")[0]
+            yard.cluster.until(
+                lambda: any((tmp_path / ".middlewatch").glob("*/watch/runs/*/training_status.md")),
+                "its page",
+            )
+            before = yard.start(
+                "goes-before", [PYTHON, "-c", ""], "cpus = 2", 'watch = false\npartition = "first"'
+            )
+            push = yard.cluster.until(
+                lambda: next((p for p in receiver.pushes if "gives-way" in p.title), None),
+                "the push",
+            )
+            assert "DUE TO PREEMPTION" in push.title + push.body
+            assert f"step_{saved}.safetensors" in push.body
+            assert yard.over(before).standing == "finished"
+            yard.says(begun, f"begins after step {saved}")  # requeued by Slurm itself
+    finally:
+        box.close()
+        receiver.close()
+
+
 def test_cancelled_and_requeued(yard: Yard) -> None:
     begun = yard.start("sleeps", [PYTHON, "-c", SLEEP], 'max_time_s = "2h"', "watch = false")
     yard.says(begun, "sleeps")

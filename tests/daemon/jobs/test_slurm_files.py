@@ -93,7 +93,7 @@ JOBS = {"ddp": DDP, "fsdp": FSDP, "one": ONE, "array": ARRAY, "phases": PHASES}
 
 
 def made(text: str, name: str = "gpt", environ: tuple[str, ...] = ("WANDB_API_KEY",)) -> Artefact:
-    return slurm.artefact(parse(text, "/work/job.toml"), Here(name, frozenset(environ)))
+    return slurm.artefact(parse(text, "/data/job.toml"), Here(name, frozenset(environ)))
 
 
 @pytest.mark.parametrize("name", JOBS)
