@@ -500,3 +500,28 @@ def test_an_allocation_of_a_terminal(yard: Yard, tmp_path: Path) -> None:
     line = next(one for one in lines if one["what"].startswith("allocation "))
     assert line["state"] == "warn"
     assert "salloc (pid" in line["detail"]
+
+
+def test_the_health_check_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script as the page shows it, on a node that lacks something, and before that on one that does not."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "launch-slurm.md"
+    check, said = tmp_path / "node-check", tmp_path / "said.json"
+    script = page.read_text().partition("```sh\n")[2].partition("```")[0]
+    # Of a middlewatch that says what is in a file; nobody's disk is filled for this.
+    (tmp_path / "bin").mkdir()
+    tool = tmp_path / "bin" / "middlewatch"
+    tool.write_text(f"#!/bin/sh\n[ \"$*\" = 'audit --json' ] && cat {said}; touch {said}.asked\n")
+    path = f"export PATH={tmp_path / 'bin'}:{Path(PYTHON).parent}:{os.environ['PATH']}\n"
+    check.write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{path}", 1))
+    for program in (tool, check):
+        program.chmod(0o755)
+    alerts = {"what": "alerts", "state": "bad", "detail": ""}
+    said.write_text(json.dumps({"checks": [alerts, {"what": "disk /", "state": "ok"}]}))
+    more = f"HealthCheckProgram={check}\nHealthCheckInterval=2"
+    with yard_of(tmp_path, monkeypatch, nodes=1, more=more) as yard:
+        asked = Path(f"{said}.asked")
+        yard.cluster.until(asked.exists, "the first health check")
+        assert yard.driver.nodes() == []
+        said.write_text(json.dumps({"checks": [alerts, {"what": "disk /", "state": "bad"}]}))
+        (told,) = yard.cluster.until(yard.driver.nodes, "the node to be drained")
+        assert "node n1 is drained: middlewatch audit: disk /" in told
