@@ -71,12 +71,17 @@ class Needs:
     params: str = ""
     """Parameters, like `"7B"`; empty: memory of the GPU is not looked at."""
     optimizer: str = "adamw"
+    """As `middlewatch size --optimizer` takes it; so the next four."""
     precision: str = "bf16"
+    """`bf16`, `fp16`, `amp`, `fp32` or `bf16-pure`."""
     sharding: str = "ddp"
+    """`ddp`, `zero1`, `zero2`, `zero3` or `fsdp`."""
     seq: int = 2048
+    """Tokens of a sequence."""
     batch: int = 1
     """Sequences of one GPU at once."""
     checkpointing: bool = False
+    """Activations are computed again, layer by layer."""
     saves: int = 0
     """How many saves are kept."""
     save_bytes: int = 0
@@ -88,6 +93,7 @@ class Docker:
     """Table `[docker]`: a container on one machine, or one on each of several."""
 
     image: str = ""
+    """What the container is made of; needed."""
     shm_bytes: int = 0
     """Shared memory; 0: 16 GiB on one machine, 32 GiB on several."""
     network: str = ""
@@ -101,9 +107,13 @@ class Slurm:
     """Table `[slurm]`: a batch job."""
 
     partition: str = ""
+    """The partition; empty: that of the cluster, as for the next three."""
     account: str = ""
+    """Who is charged."""
     qos: str = ""
+    """Quality of service."""
     constraint: str = ""
+    """Features that the nodes have to have, like `a100`."""
     setup: tuple[str, ...] = ()
     """Lines of the script before the start: `module load cuda`, `source env/bin/activate`."""
     array: tuple[str, ...] = ()
@@ -113,6 +123,7 @@ class Slurm:
     after: tuple[str, ...] = ()
     """Ids of jobs that come first."""
     after_kind: Literal["afterok", "afterany", "afternotok", "after"] = "afterok"
+    """What has to have become of them: they succeeded, ended, failed, or began."""
     requeue: bool = True
     """After an interruption, or at its time limit once it has saved, the same job is put into the queue
     again and goes on."""
@@ -131,13 +142,19 @@ class Kubernetes:
     """Table `[kubernetes]`: a Job of the cluster."""
 
     image: str = ""
+    """What the container is made of; needed."""
     namespace: str = ""
+    """Empty: that of the context of `kubectl`."""
     claims: tuple[str, ...] = ()
     """`CLAIM:/path`: persistent volume claims and where they are seen."""
     shm_bytes: int = 16 << 30
+    """Shared memory, a file system in memory at /dev/shm."""
     gpu_resource: str = "nvidia.com/gpu"
+    """What the cluster calls its cards."""
     service_account: str = ""
+    """As whom the pods run; empty: the default of the namespace."""
     node_selector: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the nodes have to have."""
     tolerations: tuple[str, ...] = ()
     """Taints that are borne: `KEY`, `KEY=VALUE` or `KEY=VALUE:EFFECT`."""
     secrets: tuple[str, ...] = ()
@@ -159,12 +176,17 @@ class Kaggle:
     owner: str = ""
     """The user or organisation that it belongs to."""
     accelerator: Literal["none", "gpu", "tpu"] = "gpu"
+    """What the session has."""
     machine: str = ""
     """Which machine, as the client names it, like `NvidiaTeslaT4`; empty: what Kaggle takes by itself."""
     internet: bool = True
+    """Whether it reaches the network."""
     public: bool = False
+    """Whether everybody sees it."""
     datasets: tuple[str, ...] = ()
+    """Its data sets, `OWNER/NAME`."""
     competitions: tuple[str, ...] = ()
+    """Competitions whose data it reads."""
     kernels: tuple[str, ...] = ()
     """Kernels whose output is input here: that of the session before, to go on from its saves."""
     files: tuple[str, ...] = ()
@@ -176,9 +198,11 @@ class Phase:
     """Table `[[phase]]`: a part of the training that begins only when the one before it has succeeded."""
 
     name: str = ""
+    """What it is called; needed."""
     steps: int = 0
     """It ends at this many steps of its own; 0: by `tokens`."""
     tokens: float = 0.0
+    """It ends at this many tokens of its own; 0: by `steps`."""
     arguments: tuple[str, ...] = ()
     """Words that are added to the command: data, learning rate and its schedule."""
     success: str = ""

@@ -33,6 +33,7 @@ from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.platform_facts import facts_of_all
 from middlewatch.daemon.config.schema import SECTIONS, Route
 from middlewatch.daemon.jobs import read as jobs
+from middlewatch.daemon.jobs.job import TABLES, Phase
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -137,6 +138,10 @@ def _kind(annotation: str, name: str) -> str:
         return "duration"
     if annotation in ("int", "float") and name.endswith("_bytes"):
         return "size"
+    if annotation == "Launcher":
+        return "text"
+    if annotation.startswith("Mapping"):
+        return "table of texts"
     words = {"bool": "true or false", "int": "whole number", "float": "number", "str": "text"}
     return (words | {"float | None": "number", "Any": "number or share"})[annotation]
 
@@ -146,6 +151,8 @@ def _toml(value: Any, name: str) -> str:
         return "not set"
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each, name) for each in value)}]"
+    if isinstance(value, dict):
+        return "{}"
     if isinstance(value, (bool, str)):
         return json.dumps(value, ensure_ascii=False)
     if _is_duration(name):
@@ -367,6 +374,8 @@ def layers() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
     "platforms": platforms,
+    **{f"job_{name}": partial(_section, cls()) for name, (_, cls) in TABLES.items()},
+    "job_phase": partial(_section, Phase()),
     **{name: partial(_section, cls()) for name, cls in SECTIONS.items()},
     "route": partial(_section, Route()),
     "rule": partial(_section, OwnRule()),
