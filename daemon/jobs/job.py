@@ -176,7 +176,7 @@ class Kaggle:
     owner: str = ""
     """The user or organisation that it belongs to."""
     accelerator: Literal["none", "gpu", "tpu"] = "gpu"
-    """What the session has."""
+    """What it may use."""
     machine: str = ""
     """Which machine, as the client names it, like `NvidiaTeslaT4`; empty: what Kaggle takes by itself."""
     internet: bool = True
@@ -188,7 +188,7 @@ class Kaggle:
     competitions: tuple[str, ...] = ()
     """Competitions whose data it reads."""
     kernels: tuple[str, ...] = ()
-    """Kernels whose output is input here: that of the session before, to go on from its saves."""
+    """Kernels whose output is input here: that of its earlier run, to go on from its saves."""
     files: tuple[str, ...] = ()
     """Files that go along, beside those that the command names: texts, below `workdir`."""
 

@@ -32,14 +32,18 @@ def job(text: str = "") -> Job:
         (
             'launcher = "torchrun"\ngpus = 8\nnodes = 2',
             MASTER,
-            "torchrun --nnodes=2 --nproc-per-node=8 --node-rank=$RANK --rdzv-backend=c10d"
-            " --rdzv-endpoint=gpu1:29500 --rdzv-id=gpt train.py --lr 1",
+            (
+                "torchrun --nnodes=2 --nproc-per-node=8 --node-rank=$RANK --rdzv-backend=c10d"
+                " --rdzv-endpoint=gpu1:29500 --rdzv-id=gpt train.py --lr 1"
+            ),
         ),
         (
             'launcher = "accelerate"\ngpus = 2',
             None,
-            "accelerate launch --num_processes=2 --multi_gpu --num_machines=1"
-            " --main_process_port=29500 train.py --lr 1",
+            (
+                "accelerate launch --num_processes=2 --multi_gpu --num_machines=1"
+                " --main_process_port=29500 train.py --lr 1"
+            ),
         ),
         (
             'launcher = "accelerate"',
@@ -49,8 +53,10 @@ def job(text: str = "") -> Job:
         (
             'launcher = "deepspeed"\ngpus = 4\nnodes = 2',
             MASTER,
-            "deepspeed --num_gpus=4 --num_nodes=2 --no_ssh --node_rank=$RANK --master_addr=gpu1"
-            " --master_port=29500 train.py --lr 1",
+            (
+                "deepspeed --num_gpus=4 --num_nodes=2 --no_ssh --node_rank=$RANK --master_addr=gpu1"
+                " --master_port=29500 train.py --lr 1"
+            ),
         ),
     ],
 )
@@ -78,7 +84,8 @@ def test_the_line_of_a_launcher(text: str, meeting: Meeting | None, words: str) 
 def test_an_old_launcher_is_started_by_torchrun(old: str, new: str, said: str) -> None:
     words, told = launchers.modern(old.split())
     assert " ".join(words) == new
-    assert (said in told) and bool(said) == bool(told)
+    assert said in told
+    assert bool(said) == bool(told)
 
 
 def test_here_the_time_is_limited() -> None:
