@@ -47,6 +47,7 @@ class Starter:
         """Start the cell. Whatever goes wrong stands in the journal. Raises OSError if that cannot be written."""
         try:
             owner = own(cell.dir, self._mine(), state.takes_over)
+            os.makedirs(cell.trackers, exist_ok=True)  # W&B writes to a missing one nowhere
             words, path = self._words(cell, state)
         except OSError as error:
             self._note("failed", state, how=f"{cell.dir}: {error.strerror or error}")
