@@ -76,6 +76,14 @@ def notes_of(cells: Sequence[Cell], settings: Settings) -> list[str]:
     by_gpus = [c.name for c in cells if c.settings.gpus != 1]
     if by_gpus and settings.mode != "each-gpu":
         said.append(f"@gpus ({by_gpus[0]}) says something only with --each-gpu")
+    mine = {cell.name for cell in cells}
+    for cell in cells:
+        for gate in cell.settings.after:
+            if gate.kind == "cell" and gate.what not in mine:
+                said.append(
+                    f"{cell.name} comes after {gate.what}, which is another box's: its end is not seen "
+                    "here; exists:PATH on a shared folder is"
+                )
     shared = [c.name for c in cells if not any(c.dir in word for word in _all_words(c))]
     if at_once and shared:
         said.append(f"{shared[0]} names no {{dir}}: if it saves, it saves where the other cells do")

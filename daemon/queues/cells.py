@@ -87,6 +87,11 @@ class Cell:
     settings: Settings
 
     @property
+    def trackers(self) -> str:
+        """The folder for files of trackers, beside that of the cell, which is left to the command."""
+        return str(Path(self.dir).parent / ".trackers" / self.name)
+
+    @property
     def digest(self) -> str:
         """Changes when what is started changes: words, folder, environment, working folder. 16 hex digits."""
         said = self.settings

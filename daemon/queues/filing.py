@@ -50,7 +50,11 @@ class Filing:
             self._seen, self._since = mark, now
         wanted = mark != self._read or shard != self._shard
         self.unsettled = wanted and not at_once and now - self._since < SETTLED_S
-        if not wanted or self.unsettled:
+        if self.unsettled:
+            return
+        if not wanted:
+            if any(not state.digest for state in self._store.roster.named("waiting")):
+                self._compare()  # a person has asked for it again
             return
         self._read, self._shard = mark, shard
         try:
@@ -61,6 +65,8 @@ class Filing:
         if not file.cells and self.cells:
             self._store.note("note", text="the file has no cell: the cells known before hold")
             return
+        if self._store.roster.notes:
+            self._store.note("read")
         self.cells = {cell.name: cell for cell in file.cells if shard.has(cell.name)}
         self._compare()
 

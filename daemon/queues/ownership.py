@@ -1,4 +1,7 @@
-"""Whose a cell is: a file in the folder of the cell, for the case that several boxes see that folder."""
+"""Whose a cell is: a file beside the folder of the cell, for the case that several boxes see that folder.
+
+The folder itself stays empty until the cell writes to it: many trainers refuse to save where something is.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,19 @@ from typing import Any
 
 from ..system import jsonlines
 
-NAME = ".middlewatch-cell.json"
+OWNERS = ".owners"
 
 
 def own(folder: str, mine: Mapping[str, str], take_over: bool) -> Mapping[str, Any] | None:
-    """Make the folder and have it; ``None`` if it is ours now, else what its owner wrote.
+    """Make the folder of a cell and have it; ``None`` if it is ours now, else what its owner wrote.
 
     ``mine``: ``queue`` (the unique id of the queue here), ``host``, ``state_dir``. The file appears whole:
     a link to one that was written before, which is atomic on NFS as well. Raises OSError.
     """
     os.makedirs(folder, exist_ok=True)
-    path = f"{folder}/{NAME}"
+    cells, name = os.path.split(folder)
+    os.makedirs(f"{cells}/{OWNERS}", exist_ok=True)
+    path = f"{cells}/{OWNERS}/{name}.json"
     made = f"{path}.{secrets.token_hex(6)}"
     with open(made, "xb") as file:
         file.write(jsonlines.encode(dict(mine)))

@@ -148,7 +148,12 @@ class QueueState:
             self._to(cell, "waiting", record)
         cell.words, cell.digest = tuple(record["words"]), record["digest"]
         cell.dir, cell.line, cell.pins = record["dir"], record["line"], str(record["pins"])
+        cell.notes.clear()
         self.over = False
+
+    def _take_read(self, record: Mapping[str, Any]) -> None:
+        """The file was read whole, after notes that it could not be."""
+        self.notes.clear()
 
     def _take_pins(self, record: Mapping[str, Any]) -> None:
         self.pins[record["id"]] = dict(record["files"])
@@ -230,6 +235,7 @@ class QueueState:
                 continue
             cell.takes_over = cell.takes_over or cell.standing == "elsewhere"
             cell.lost, cell.gate_until = 0, None
+            cell.digest = ""  # its line and its scripts are taken as they are now
             self._to(cell, "waiting", record)
         self.over = False
 

@@ -12,7 +12,7 @@ from ..config.secrets import mask_words
 from ..jobs import local
 from ..jobs.job import Job, Main
 from ..launch.checkpoint_args import from_argv
-from ..launch.start import Launched, launch, line_buffered
+from ..launch.start import launch, line_buffered
 from ..system import procfs
 from ..system.errors import MiddlewatchError, UsageError
 from ..system.private import open_private
@@ -47,6 +47,7 @@ class Starter:
         """Start the cell. Whatever goes wrong stands in the journal. Raises OSError if that cannot be written."""
         try:
             owner = own(cell.dir, self._mine(), state.takes_over)
+            os.makedirs(cell.trackers, exist_ok=True)  # W&B writes to a missing one nowhere
             words, path = self._words(cell, state)
         except OSError as error:
             self._note("failed", state, how=f"{cell.dir}: {error.strerror or error}")
@@ -107,13 +108,10 @@ class Starter:
             return
         except MiddlewatchError:
             return  # it may be on its way: the next turn finds out
-        self._started(state, attempt.run, launched)
-
-    def _started(self, state: CellState, run: str, launched: Launched) -> None:
         self._note(
             "started",
             state,
-            run=run,
+            run=attempt.run,
             pid=launched.pid,
             ticks=launched.start_ticks,
             supervisor=launched.supervisor_pid,

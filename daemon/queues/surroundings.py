@@ -24,16 +24,16 @@ def environment(
         FOLDER_VARIABLE: cell.dir,
         # https://docs.wandb.ai/guides/track/environment-variables
         "WANDB_NAME": cell.name,
-        "WANDB_DIR": cell.dir,
+        "WANDB_DIR": cell.trackers,
         # https://mlflow.org/docs/latest/python_api/mlflow.environment_variables.html
         "MLFLOW_RUN_NAME": cell.name,
         # Read by the Trainer of transformers for its TensorBoard files.
-        "TENSORBOARD_LOGGING_DIR": f"{cell.dir}/tensorboard",
+        "TENSORBOARD_LOGGING_DIR": f"{cell.trackers}/tensorboard",
     }
     shared = {
         "WANDB_RUN_GROUP": queue,
         # Without a server MLflow writes into the working folder, which all cells have.
-        "MLFLOW_TRACKING_URI": f"file://{quote(cell.dir)}/mlruns",
+        "MLFLOW_TRACKING_URI": f"file://{quote(cell.trackers)}/mlruns",
     }
     made = {**shared, **base, **own}
     # Several writers of one run of a tracker spoil it.

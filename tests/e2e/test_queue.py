@@ -142,8 +142,11 @@ def test_a_file_that_is_broken_for_a_while_does_no_harm(make: Make, box: Box) ->
     sweep.file.write_text(f"a: sh -c true\nc: sh -c '{RAN}echo new >> ran/c' {{name}}\n")
     box.until(lambda: "b" not in sweep.standing(), "the line is out")
     (sweep.file.parent / "go").touch()
-    assert sweep.over()["counts"] == {"finished": 2}
+    told = sweep.over()
+    assert told["counts"] == {"finished": 2}
     assert sweep.ran() == {"a": ["a"], "c": ["c", "new"]}
+    assert told["notes"] == [], "what is mended is not told any more"
+    assert "line was changed" in cell_of(told, "a")["notes"][0]
 
 
 def test_an_edited_script_does_no_harm_to_cells_that_were_queued(make: Make, box: Box) -> None:
@@ -163,6 +166,20 @@ def test_an_edited_script_does_no_harm_to_cells_that_were_queued(make: Make, box
     assert "job.sh changed" in cell_of(told, "a")["notes"][0]
     assert "the new one" in cell_of(told, "b")["notes"][0]
     assert cell_of(told, "c")["notes"] == []
+
+
+def test_a_cell_that_failed_is_tried_again_with_what_was_mended(make: Make) -> None:
+    sweep = make("a: sh job.sh a\nb: sh job.sh b\n")
+    script = sweep.file.parent / "job.sh"
+    script.write_text("exit 1\n")
+    assert sweep.command("--wait")["failed"] == ["a", "b"]
+    script.write_text('echo mended "$2" >> ran/"$1"\n')
+    sweep.file.write_text("a: sh job.sh a\nb: sh job.sh b too\n")
+    told = sweep.command("--retry", "failed", "--wait")
+    assert told["counts"] == {"finished": 2}
+    assert sweep.ran() == {"a": ["mended"], "b": ["mended", "too"]}
+    assert cell_of(told, "b")["command"] == ["sh", "job.sh", "b", "too"]
+    assert [cell["notes"] for cell in told["cells"]] == [[], []]
 
 
 def test_gates(make: Make, box: Box) -> None:

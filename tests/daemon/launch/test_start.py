@@ -456,3 +456,22 @@ def test_a_supervisor_whose_launcher_was_killed_still_records_the_end(tmp_path: 
     assert record is not None
     assert record.exit_code == 5
     os.close(orders)
+
+
+def test_a_supervisor_whose_launcher_was_killed_early_does_not_stay(tmp_path: Path) -> None:
+    for name in ("orders", "report"):
+        os.mkfifo(tmp_path / name)
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(supervisor.__file__).parent)!r})\n"
+        "import supervisor; supervisor.ORDERS_S = 1\n"
+        "sys.exit(supervisor.supervise(supervisor.parse(sys.argv[1:])))"
+    )
+    words = ["--name", "toy", "--log", str(tmp_path / "log"), "--exit-file", str(tmp_path / "exit")]
+    words += ["--orders", str(tmp_path / "orders"), "--report", str(tmp_path / "report")]
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", program, *words])
+    try:
+        assert process.wait(timeout=120) == -signal.SIGALRM
+    finally:
+        process.kill()
+        process.wait()
+    assert not (tmp_path / "exit").exists(), "nothing was started"

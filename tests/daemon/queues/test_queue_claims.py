@@ -148,4 +148,5 @@ def test_a_cell_has_one_owner(tmp_path: Path) -> None:
     assert own(folder, there, False) == here
     assert own(folder, there, True) is None
     assert own(folder, here, False) == there
-    assert [path.name for path in Path(folder).iterdir()] == [".middlewatch-cell.json"]
+    assert list(Path(folder).iterdir()) == [], "trainers want it empty"
+    assert [path.name for path in (tmp_path / "cells" / ".owners").iterdir()] == ["a.json"]

@@ -166,7 +166,7 @@ def test_no_two_cells_share_what_trackers_write() -> None:
     assert second["WANDB_NAME"] == "mine"
     for name in ("WANDB_DIR", "MLFLOW_TRACKING_URI", "TENSORBOARD_LOGGING_DIR"):
         assert first[name] != second[name], name
-    assert first["WANDB_DIR"] == "/w/q.cells/a"
+    assert first["WANDB_DIR"] == "/w/q.cells/.trackers/a"
     assert second["MLFLOW_TRACKING_URI"] == "http://h"
     assert "WANDB_RUN_ID" not in first
     assert first["HOME"] == "/h"
