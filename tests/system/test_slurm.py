@@ -511,14 +511,21 @@ def test_the_health_check_of_the_docs(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "bin").mkdir()
     tool = tmp_path / "bin" / "middlewatch"
     tool.write_text(f"#!/bin/sh\n[ \"$*\" = 'audit --json' ] && cat {said}; touch {said}.asked\n")
-    path = f"export PATH={tmp_path / 'bin'}:{Path(PYTHON).parent}:{os.environ['PATH']}\n"
-    check.write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{path}", 1))
+    check.write_text("#!/bin/sh\n")
     for program in (tool, check):
         program.chmod(0o755)
     alerts = {"what": "alerts", "state": "bad", "detail": ""}
     said.write_text(json.dumps({"checks": [alerts, {"what": "disk /", "state": "ok"}]}))
     more = f"HealthCheckProgram={check}\nHealthCheckInterval=2"
     with yard_of(tmp_path, monkeypatch, nodes=1, more=more) as yard:
+        # Slurm gives it hardly any environment, and this cluster is not the one of /etc/slurm.
+        own = (
+            f"export SLURM_CONF={yard.cluster.conf} PATH={tmp_path / 'bin'}:{os.environ['PATH']}\n"
+        )
+        new = tmp_path / "new"
+        new.write_text(script.replace("#!/bin/sh\n", f"#!/bin/sh\n{own}", 1))
+        new.chmod(0o755)
+        new.replace(check)
         asked = Path(f"{said}.asked")
         yard.cluster.until(asked.exists, "the first health check")
         assert yard.driver.nodes() == []
