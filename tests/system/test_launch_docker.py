@@ -79,11 +79,12 @@ else:
     print("rank", rank, "said it")
 """
 GLOO = """\
-import os, torch, torch.distributed as dist
+import sys, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 value = torch.tensor([dist.get_rank() + 1.0])
 dist.all_reduce(value)
-print("rank", dist.get_rank(), "of", dist.get_world_size(), "sum", value.item(), flush=True)
+# In one piece: two ranks print to one pipe.
+sys.stdout.write(f"rank {dist.get_rank()} of {dist.get_world_size()} sum {value.item()}\\n")
 dist.barrier()
 dist.destroy_process_group()
 """
@@ -141,7 +142,10 @@ class Yard:
             over = all(one["status"] == "exited" for one in found["containers"])
             return found if over else None
 
-        found: dict[str, Any] = self.box.until(ended, "the end of its containers")
+        try:
+            found: dict[str, Any] = self.box.until(ended, "the end of its containers")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{[self.logs(n) for n in self.names()]}") from None
         return found
 
     def exit_of(self, run: str) -> dict[str, Any]:
