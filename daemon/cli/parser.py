@@ -135,6 +135,7 @@ def in_front(words: Sequence[str]) -> list[str]:
 
 def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The arguments. Raises SystemExit with status 2 for wrong ones, and 0 after ``--help``."""
+    args: argparse.Namespace
     args, left = parser.parse_known_args(in_front(words))
     if left:
         told: Any = getattr(args, "parser", parser)
