@@ -39,11 +39,13 @@ _NOT = {
 
 
 class Node(NamedTuple):
-    """A machine of the job. ``host``: for ssh, empty: here. ``name``: of its container."""
+    """A machine of the job. ``host``: for ssh, empty: here. ``name``: of its container. ``address``: how the
+    others reach it, where that was told."""
 
     rank: int
     host: str
     name: str
+    address: str = ""
 
 
 def artefact(job: Job, here: Here) -> Artefact:
@@ -108,11 +110,18 @@ def _nodes(job: Job, here: Here) -> tuple[list[Node], str]:
             f"the other machines cannot reach the master as {master}",
             f"with the address that they know it by: --hosts {names[0]}=ADDRESS,…",
         )
-    return [Node(rank, name, f"{here.name}-{rank}") for rank, name in enumerate(names)], master
+    nodes = [
+        Node(rank, name, f"{here.name}-{rank}", address)
+        for rank, (name, _, address) in enumerate(hosts)
+    ]
+    return nodes, master
 
 
 def _line(job: Job, here: Here, node: Node, master: str) -> Iterator[str]:
-    meeting = Meeting(str(node.rank), master, str(job.main.port), here.name) if master else None
+    meeting = None
+    if master:
+        port = str(job.main.port)
+        meeting = Meeting(str(node.rank), master, port, here.name, node.address)
     yield from ("docker", "run", "--detach", "--name", node.name)
     labels = {**job.labels, NAME_LABEL: here.name, NODE_LABEL: str(node.rank)}
     for key, value in labels.items():

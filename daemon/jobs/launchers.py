@@ -17,13 +17,15 @@ _NO_SCRIPT = ("-m", "--module")
 class Meeting:
     """Where the ranks of several machines meet. Each text may be a variable of a shell, like ``$SLURM_NODEID``.
 
-    ``rank`` of this machine; ``host`` and ``port`` of the master; ``id`` of this meeting, the same on all.
+    ``rank`` of this machine; ``host`` and ``port`` of the master; ``id`` of this meeting, the same on all;
+    ``address``: how the others reach this machine, empty: by its own name.
     """
 
     rank: str
     host: str
     port: str
     id: str
+    address: str = ""
 
 
 def command(job: Job, meeting: Meeting | None = None) -> list[str]:
@@ -51,6 +53,9 @@ def _torchrun(job: Job, meeting: Meeting | None) -> list[str]:
         "--rdzv-backend=c10d",
         f"--rdzv-endpoint={meeting.host}:{meeting.port}",
         f"--rdzv-id={meeting.id}",
+        # Without it machines are told apart by their host name and a process id, and two containers have
+        # the same one easily: then they wait for each other, and each takes the other for itself.
+        *([f"--local-addr={meeting.address}"] if meeting.address else []),
     ]
 
 

@@ -214,15 +214,15 @@ class DockerEngine:
             self.process = None
 
     def close(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-            for one in json.loads(self.ask("GET", "/containers/json?all=1")[1]):
-                self.ask("DELETE", f"/containers/{one['Id']}?force=1")
-        self.stop()
-        for place in self.folder.glob(
-            "exec/netns/*"
-        ):  # of containers in the network of the machine
-            subprocess.run(["umount", str(place)], capture_output=True, check=False)
+        try:
+            if self.process is not None:
+                self.process.send_signal(signal.SIGCONT)
+                for one in json.loads(self.ask("GET", "/containers/json?all=1")[1]):
+                    self.ask("DELETE", f"/containers/{one['Id']}?force=1")
+        finally:
+            self.stop()
+            for place in self.folder.glob("exec/netns/*"):  # of the network of the machine
+                subprocess.run(["umount", str(place)], capture_output=True, check=False)
 
     def ask(
         self, method: str, target: str, body: Any = None, *, raw: bool = False

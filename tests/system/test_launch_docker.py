@@ -395,7 +395,8 @@ def test_two_machines_train_over_gloo(yard: Yard) -> None:
         mounts=[f"{prefix}:{prefix}:ro"],
         env={"PATH": f"{prefix}/bin:/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
     )
-    made = yard.launch(job, "--hosts", "localhost,localhost")
+    # torchrun tells machines apart by host name and process id, unless they have addresses.
+    made = yard.launch(job, "--hosts", "localhost=127.0.0.1,localhost=127.0.0.2")
     found = yard.over(made)
     said = [yard.logs(f"gloo-{n}") for n in (0, 1)]
     assert found["standing"] == "finished", said
