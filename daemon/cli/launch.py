@@ -75,11 +75,13 @@ def _job(args: argparse.Namespace) -> Job:
     else:
         raise UsageError("nothing to launch", "middlewatch launch job.toml, or: launch -- CMD")
     more: dict[str, Any] = {
-        key: value for key in ("name", "gpus", "nodes") if (value := getattr(args, key)) is not None
+        key: value
+        for key in ("name", "gpus", "nodes", "again")
+        if (value := getattr(args, key)) is not None
     }
     if any(value < 0 for key, value in more.items() if key != "name"):
         raise UsageError(
-            "--gpus and --nodes are numbers of machines and cards", "--gpus 8 --nodes 2"
+            "--gpus, --nodes and --again are numbers of 0 or more", "--gpus 8 --nodes 2"
         )
     if args.max_time is not None:
         more["max_time_s"] = 0.0 if args.max_time == "0" else seconds(args.max_time)
@@ -140,6 +142,7 @@ def _here(
             command=command,
             cwd=str(cwd),
             checkpoint_dirs=(str(cwd / saves),) if saves else (),
+            again=job.main.again,
         ),
         env={**os.environ, **job.main.env},
     )
@@ -197,7 +200,12 @@ def _elsewhere(
         if value:
             console.say(f"  {what:<12} {value}")
     _limits(job)
-    for note in artefact.notes:
+    notes = list(artefact.notes)
+    if job.main.again:
+        notes.append(
+            f"again = {job.main.again} is for runs here; {args.on} has its own way to retry"
+        )
+    for note in notes:
         console.say(f"  note         {note}")
     return 0
 

@@ -26,6 +26,7 @@ from ..text.similar import meant, named
 from . import console
 from .context import client, configuration, taken_state
 from .folder_lock import hold_folder_lock
+from .ordered import Order, carried_out, free_home, set_limit
 from .quarantine import quarantine_before_resume
 from .run import show, start_run
 
@@ -41,8 +42,18 @@ at the beginning and after every eight times this."""
 def resume(args: argparse.Namespace) -> int:
     """Print how to resume a run, or (``--exec``) resume it.
 
-    Exit 1 when there is no checkpoint to resume from, 4 when resuming is refused.
+    Exit 1 when there is no checkpoint to resume from, 4 when resuming is refused. ``--ordered``: by
+    order of the daemon, which lies in the folder of the run.
     """
+    if args.again is not None:
+        return set_limit(args)
+    if args.ordered:
+        return carried_out(args, go_on)
+    return go_on(args, None)
+
+
+def go_on(args: argparse.Namespace, order: Order | None) -> int:
+    """Print how to resume a run, or resume it, by ``order`` of the daemon if there is one."""
     daemon = client(args)
     runs = daemon.ask("runs")
     run = resuming.pick(runs, args.run)
@@ -63,11 +74,11 @@ def resume(args: argparse.Namespace) -> int:
             shown["warnings"].append(
                 f"the command is {who.name}'s: it runs as {who.name}, with a clean environment"
             )
-        refusal = _refusal(args, run, shown) or (not_ours if args.execute else None)
+        refusal = _refusal(args, run, shown, order) or (not_ours if args.execute else None)
         shown["allowed"] = refusal is None and shown["checkpoint"] is not None
         shown["started"] = None
         if args.execute and shown["allowed"]:
-            shown["started"] = _start(args, run, shown["command"], who)
+            shown["started"] = _start(args, run, shown["command"], who, order)
     _print(args, shown)
     if refusal is None:
         return int(not shown["allowed"])
@@ -178,11 +189,12 @@ def _check(path: str) -> dict[str, Any]:
     return levels.describe(path, progress=tell)
 
 
-def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
+def _refusal(args: argparse.Namespace, run: Row, shown: Row, order: Order | None) -> Refused | None:
     """Why the run may not be resumed; ``None`` if it may.
 
     ``--force`` overrides two reasons: that the handbook advises against a retry, and that it is
-    not known whether the command loads a checkpoint.
+    not known whether the command loads a checkpoint. With an ``order`` a person has said by ``--again``
+    that the command goes on by itself where its text looks like that.
     """
     if shown["refused"]:
         return Refused("; ".join(shown["refused"]), "end that run first, or let it continue")
@@ -199,7 +211,8 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
         return Refused(lacks)
     if shown["before"]:
         return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
-    if shown["how"] in ("perhaps", "unknown") and not args.force:
+    unsure = ("unknown",) if order else ("perhaps", "unknown")
+    if shown["how"] in unsure and not args.force:
         return Refused(
             "it is not known whether the command resumes or begins from scratch",
             "start it by hand with `middlewatch run`, or use --force if the command loads its "
@@ -209,7 +222,11 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
 
 
 def _start(
-    args: argparse.Namespace, run: Row, command: Sequence[str], who: User | None
+    args: argparse.Namespace,
+    run: Row,
+    command: Sequence[str],
+    who: User | None,
+    order: Order | None,
 ) -> dict[str, Any]:
     """Start the command as ``run`` does, with the folders of checkpoints and the tmux or systemd
     home of the earlier run."""
@@ -224,6 +241,8 @@ def _start(
         resumed_from=run["run"],
     )
     via = cast(Via, home) if home in ("tmux", "systemd") else None
+    if order is not None:
+        spec, via = order.placed(spec), free_home(via, spec.name)
     return start_run(args, spec, via=via, user=None if who.is_us else who)
 
 

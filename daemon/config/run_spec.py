@@ -77,6 +77,10 @@ class RunSpec:
     Only as this user the command may be started again."""
     gid: int | None = None
     """Its group."""
+    again: int = 0
+    """How often it may be started again by itself after an end that allows it; 0: a person does that."""
+    again_used: int = 0
+    """How often that was done already on the way to this attempt."""
     container: str = ""
     """Id of the container that it is in and we are not; empty: in none that /proc shows."""
     container_name: str = ""
@@ -139,6 +143,8 @@ _LATER: dict[str, object] = {
     "provisional": "",
     "uid": None,
     "gid": None,
+    "again": 0,
+    "again_used": 0,
     "container": "",
     "container_name": "",
     "container_log": "",

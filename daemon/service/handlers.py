@@ -87,6 +87,7 @@ class Handlers:
             "routes": self.routes,
             "ending": self.ending,
             "forget": self.forget,
+            "again": self.again,
             "outbox": self.outbox,
             "stop": self.stop,
         }
@@ -337,6 +338,13 @@ class Handlers:
         self._context.store.flush()
         folder = self._context.state.status_page(watched.spec.id).parent
         return {"run": watched.spec.id, "folder": str(folder)}
+
+    def again(self, question: Question) -> dict[str, Any]:
+        """Set how often a run may be started again by itself; 0 calls it off."""
+        watched, most = self._context.find_run(question["run"]), int(question["limit"])
+        if most < 0:
+            raise UsageError("a limit is 0 or more", "--again 3")
+        return self._context.restarts.limit(watched, most)
 
     def stop(self, question: Question) -> dict[str, Any]:
         """Stop the daemon after this answer was sent."""
