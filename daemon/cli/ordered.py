@@ -21,7 +21,7 @@ from ..resume.commands import continuation
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
 from . import console
-from .context import client, taken_state
+from .context import client, state, taken_state
 from .daemon import ensure
 
 RESTART_S = 60.0
@@ -121,7 +121,8 @@ def insist(args: argparse.Namespace, ask: Callable[[], Any]) -> Any:
 
 
 def _await_daemon(args: argparse.Namespace) -> None:
-    """Wait for a daemon that answers; start one when none has come in :data:`RESTART_S`."""
+    """Wait for a daemon that answers. When none has come in :data:`RESTART_S`, start one in place of one
+    that was killed; raises DaemonUnreachable for one that a person has stopped."""
     clock = SystemClock()
     until = clock.monotonic() + RESTART_S
     while clock.monotonic() < until:
@@ -130,6 +131,10 @@ def _await_daemon(args: argparse.Namespace) -> None:
             return
         except DaemonUnreachable:
             clock.sleep(0.5)
+    if not state(args).socket.exists():  # a daemon that ends well takes it away
+        raise DaemonUnreachable(
+            "the daemon was stopped, and a new attempt would not be watched", "middlewatch start"
+        )
     ensure(args)
 
 
@@ -143,7 +148,7 @@ def set_limit(args: argparse.Namespace) -> int:
         raise UsageError(
             "--again sets the limit and does nothing else", "leave --exec and --from out"
         )
-    answer = client(args).ask("again", run=args.run, limit=args.again)
+    answer = client(args).ask("again", run=args.run, most=args.again)
     if args.json:
         console.as_json(answer)
     elif args.again:

@@ -70,11 +70,20 @@ class Restart:
         return f"attempt {self.number} of {self.most}"
 
 
-def resuming(one: Restart, name: str, host: str, status: Mapping[str, Any], now: float) -> Message:
-    """The push that the next attempt is about to begin. ``status``: of the run that has ended."""
+def resuming(
+    one: Restart,
+    name: str,
+    host: str,
+    status: Mapping[str, Any],
+    cause: Incident | None,
+    now: float,
+) -> Message:
+    """The push that the next attempt is about to begin. ``status``: of the run that has ended, ``cause``:
+    why it did."""
     resume = status["checkpoints"]["resume_from"]
     lines = [
         f"{one.attempt.capitalize()} begins {ahead(one.at, now)}, {short(one.why, 200)}.",
+        *([f"Its end: {short(cause.summary, 200)}"] if cause else []),
         f"It goes on from the newest good checkpoint: {short(resume or 'none is known yet', 400)}",
         f"To call it off: middlewatch resume {one.run} --again 0",
         f"Incident {one.talk}: middlewatch explain {one.talk}",

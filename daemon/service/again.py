@@ -134,13 +134,14 @@ class Again(Restarts):
             if Losses in watched.history.accumulators
             else {},
         )
-        ends = self._seen.ends(watched)
-        talk = self._seen.talk(watched) or self._seen.cause(watched)
+        ends, cause = self._seen.ends(watched), self._seen.cause(watched)
+        talk = self._seen.talk(watched) or cause
         one.talk = talk.id if talk else ""
         self._known[spec.id] = one
         context.store.put("again", spec.id, one.to_json(), now)
         context.asides[spec.id] = f"{one.attempt.capitalize()} begins {ahead(one.at, now)}."
-        words = again_words.resuming(one, spec.name, context.host, context.status(watched), now)
+        status = context.status(watched)
+        words = again_words.resuming(one, spec.name, context.host, status, cause, now)
         told = self._alerter.send(replace(words, run=spec.name))
         for incident in ends:
             if told and incident.alerted_at is None:
@@ -314,13 +315,13 @@ class Again(Restarts):
         if known is not None and known.state in ("ordered", "started"):
             raise Refused(f"{run} is being started again as {known.next_run}", "end that one")
         watched.spec = replace(watched.spec, again=most)
-        if not most:  # then its supervisor does not wait
-            (self._seen.folder(watched) / next_command.FIFO).unlink(missing_ok=True)
         if known is not None and not most:
             self._leave(watched, Stop("a person has called it off", quiet=True))
         elif known is not None and known.state == "waiting":
             known.most = most + 1
             self._keep(known)
+        if not most:  # a supervisor that does not wait yet has nothing to wait for
+            (self._seen.folder(watched) / next_command.FIFO).unlink(missing_ok=True)
         self._context.store.put("run", run, watched.save(), self._context.clock.now())
         self._context.store.flush()
         return {"run": run, "again": self.shown(watched)}

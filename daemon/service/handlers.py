@@ -341,7 +341,7 @@ class Handlers:
 
     def again(self, question: Question) -> dict[str, Any]:
         """Set how often a run may be started again by itself; 0 calls it off."""
-        watched, most = self._context.find_run(question["run"]), int(question["limit"])
+        watched, most = self._context.find_run(question["run"]), int(question["most"])
         if most < 0:
             raise UsageError("a limit is 0 or more", "--again 3")
         return self._context.restarts.limit(watched, most)
