@@ -151,7 +151,11 @@ class Context:
         watched = self.runs.get(incident.run)
         spec = watched.spec if watched else None
         doc = facts.incident(incident, self.page_of(incident), spec)
-        return doc | {"cost": money.loss_json(self.loss_of(incident), self.price)}
+        found = self.loss_of(incident)
+        lost = None if found is None else {"what": found.what, "seconds": round(found.seconds, 1)}
+        if lost is not None and found is not None:
+            lost["steps"] = None if found.steps is None else round(found.steps)
+        return doc | {"cost": money.loss_json(found, self.price), "lost": lost}
 
     def loss_of(self, incident: Incident) -> money.Loss | None:
         """The time and the steps that an incident cost; ``None``: none, or not known."""

@@ -161,7 +161,7 @@ def test_what_holds_of_every_decision(known: list[Attempt], used: int, most: int
         assert made.at > last.ended_at
         assert last.retry in ALLOWED
         assert last.cause
-        assert not (last.finished or last.by_person or last.timed_out)
+        assert not any((last.finished, last.by_person, last.timed_out))
         assert all((one.step or -1.0) < (last.step or 0.0) for one in known[:-1]) or len(known) == 1
 
 
