@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from middlewatch.sentinels.kit import codec
+
 from ..box.audit_line import AuditLine
 from ..config.paths import StateDir
 from ..config.run_spec import RunSpec
@@ -23,6 +25,7 @@ from ..jobs.naming import name_of
 from ..jobs.places import render
 from ..launch.checkpoint_args import from_argv
 from ..launch.record import record
+from ..resume.phases import PhasePlan, PlannedPhase
 from ..system.clock import iso
 from ..system.errors import Refused, UsageError
 from ..system.private import write_private
@@ -130,7 +133,7 @@ def _here(
     """Started as `run` starts it."""
     if job.main.nodes > 1:
         raise UsageError(artefact.notes[-1], "or nodes = 1")
-    (command,) = artefact.commands
+    command, plan = artefact.commands[0], _plan(args, job, here, artefact)
     cwd = workdir(job)
     saves = job.main.checkpoints or next(iter(from_argv(launchers.command(job), str(cwd))), "")
     os.chdir(cwd)
@@ -143,6 +146,8 @@ def _here(
             cwd=str(cwd),
             checkpoint_dirs=(str(cwd / saves),) if saves else (),
             again=job.main.again,
+            plan=plan,
+            phase=job.phases[0].name if plan else "",
         ),
         env={**os.environ, **job.main.env},
     )
@@ -160,6 +165,22 @@ def _here(
             console.say(f"  note         {note}")
         say_phone(args)
     return 0
+
+
+def _plan(args: argparse.Namespace, job: Job, here: Here, artefact: Artefact) -> str:
+    """Write down the phases for the daemon, which begins the next one when one has ended well; where.
+    Empty: the job has none."""
+    if not job.phases:
+        return ""
+    plan = PhasePlan(
+        tuple(
+            PlannedPhase(one.name, command, one.steps, one.tokens, one.success)
+            for one, command in zip(job.phases, artefact.commands, strict=True)
+        )
+    )
+    path = launch_folder(taken_state(args), here.name) / "plan.json"
+    write_private(path, (console.json_text(codec.dump(plan), indent=2) + "\n").encode())
+    return str(path)
 
 
 def _elsewhere(

@@ -10,16 +10,16 @@ import argparse
 import os
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from ..config.run_spec import RunSpec
 from ..launch import next_command
 from ..launch.exit_record import RUN_VARIABLE
+from ..launch.next_command import Order
 from ..launch.start import TOOL_S, Via, safe_name
 from ..resume.commands import continuation
 from ..system.clock import SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
+from ..system.files import write_whole
 from . import console
 from .context import client, state, taken_state
 from .daemon import ensure
@@ -38,26 +38,6 @@ HOW = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What the daemon has ordered: the id of the new attempt, its number, and the limit."""
-
-    id: str
-    attempt: int
-    again: int
-    again_used: int
-
-    def placed(self, spec: RunSpec) -> RunSpec:
-        """The run as that attempt."""
-        return replace(
-            spec,
-            id=self.id,
-            attempt=self.attempt,
-            again=self.again,
-            again_used=self.again_used,
-        )
-
-
 def carried_out(
     args: argparse.Namespace, go_on: Callable[[argparse.Namespace, Order | None], int]
 ) -> int:
@@ -67,18 +47,33 @@ def carried_out(
     found = next_command.read(folder, next_command.ORDER)
     if found is None:
         raise UsageError(f"nothing is ordered in {folder}", "leave --ordered out")
-    order = Order(found["id"], found["attempt"], found["again"], found["again_used"])
+    try:
+        order = Order.from_json(found)
+    except ValueError as error:
+        raise UsageError(f"what is ordered in {folder} cannot be read: {error}") from error
     why = "an internal error: see next.log in the folder of the run"
     try:
         _await_daemon(args)
         code = go_on(args, order)
         why = "" if code == 0 else "there is no checkpoint to resume from"
+        if order.command and not why:
+            _report(args, str(folder / "report.md"))
         return code
     except MiddlewatchError as error:
         why = str(error)
         raise
     finally:
         next_command.write(folder, next_command.RESULT, {"id": order.id, "why": why})
+
+
+def _report(args: argparse.Namespace, path: str) -> None:
+    """Write the report of the phase that is done beside its log; the next one begins without it as well."""
+    from .report import markdown
+
+    try:
+        write_whole(path, markdown(client(args), args.run), private=True)
+    except (OSError, MiddlewatchError) as error:
+        console.complain(f"middlewatch: no report of {args.run}: {error}")
 
 
 def free_home(via: Via | None, name: str) -> Via | None:

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit.numbers import number, size, span
 from ..checkpoints.verify import levels
 from ..client import Client
 from ..config.run_spec import RunSpec
+from ..launch.next_command import Order
 from ..launch.start import Via
 from ..resume import plan as resuming
 from ..resume.requirements import missing_names, what_is_missing
@@ -26,7 +27,7 @@ from ..text.similar import meant, named
 from . import console
 from .context import client, configuration, taken_state
 from .folder_lock import hold_folder_lock
-from .ordered import Order, carried_out, free_home, set_limit
+from .ordered import carried_out, free_home, set_limit
 from .quarantine import quarantine_before_resume
 from .run import show, start_run
 
@@ -65,9 +66,11 @@ def go_on(args: argparse.Namespace, order: Order | None) -> int:
     if not run["command"]:
         raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
     run = _settled(daemon, run)
+    if order is not None and order.command:
+        run = {**run, "command": list(order.command)}
     with _alone(args, run):
         who, not_ours = _starter(run)
-        plan = _plan(args, daemon, daemon.ask("runs"), run, who)
+        plan = _plan(args, daemon, daemon.ask("runs"), run, who, order)
         shown = resuming.as_dict(plan)
         shown["as_user"] = None if who is None else who.name
         if who is not None and not who.is_us:
@@ -144,7 +147,12 @@ def _starter(run: Row) -> tuple[User | None, Refused | None]:
 
 
 def _plan(
-    args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row, who: User | None
+    args: argparse.Namespace,
+    daemon: Client,
+    runs: Sequence[Row],
+    run: Row,
+    who: User | None,
+    order: Order | None,
 ) -> resuming.ResumePlan:
     now = SystemClock().now()
     index = daemon.ask("checkpoints", run=run["run"])
@@ -170,6 +178,8 @@ def _plan(
         left = quarantine_before_resume(chosen.skipped, say=console.complain)
         chosen = replace(chosen, skipped=tuple(left))
     retry = resuming.retry_of(run["state"], incidents, earlier)
+    if order is not None and order.command:
+        retry = resuming.NOTHING  # the daemon has judged how the phase before ended
     environment = os.environ if who is None or who.is_us else who.environment()
     missing = missing_names(run.get("env_names") or (), environment)
     older = resuming.before_trouble(index, retry)

@@ -129,7 +129,7 @@ def start_run(
         raise UsageError(f"{output} is a directory", "name a file with --log")
     _make_files(where, run, [folder / "exit.json", *([] if log else [output])])
     ours = user is None or user.is_us
-    following = next_command.make(folder) if wanted.again and ours else ""
+    following = next_command.make(folder) if (wanted.again or wanted.plan) and ours else ""
     started_at = time.time()  # noqa: TID251 - a command, not the resident process
     launched = launch(
         wanted.command,

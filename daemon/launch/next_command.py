@@ -12,11 +12,54 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from middlewatch.sentinels.kit import codec
+
+from ..config.run_spec import RunSpec
 from ..system.files import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the daemon has ordered: the run that follows, by what it has from the daemon."""
+
+    id: str
+    attempt: int = 1
+    again: int = 0
+    again_used: int = 0
+    plan: str = ""
+    phase: str = ""
+    milestones: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    """The command of the next phase; empty: the same as before."""
+
+    def placed(self, spec: RunSpec) -> RunSpec:
+        """The run that is ordered."""
+        return replace(
+            spec,
+            id=self.id,
+            attempt=self.attempt,
+            again=self.again,
+            again_used=self.again_used,
+            plan=self.plan,
+            phase=self.phase,
+            milestones=self.milestones,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain dict for the file."""
+        data: dict[str, Any] = codec.dump(self)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Order:
+        """Load what :meth:`to_json` gave. Raises ValueError."""
+        return codec.load(cls, data)
+
 
 FIFO = "next"
 """Name of the FIFO in the folder of a run; the output of what was started is beside it."""

@@ -32,7 +32,10 @@ class Restart:
     at: float = 0.0
     """When it is started again."""
     number: int = 0
-    """Which attempt that is, counted from 1; ``most``: how many there may be."""
+    """Which attempt that is, counted from 1; ``most``: how many there may be. With ``phase`` these count
+    phases."""
+    phase: str = ""
+    """Name of the phase that begins then; empty: it is the same command again."""
     most: int = 0
     next_run: str = ""
     """Id of the new attempt."""
@@ -62,11 +65,14 @@ class Restart:
             "why": self.why,
             "at": iso(self.at) if self.state != "left" else None,
             "next_run": self.next_run or None,
+            "phase": self.phase or None,
         }
 
     @property
     def attempt(self) -> str:
-        """``attempt 2 of 4``."""
+        """``attempt 2 of 4``, ``phase 2 of 3 (cooldown)``."""
+        if self.phase:
+            return f"phase {self.number} of {self.most} ({self.phase})"
         return f"attempt {self.number} of {self.most}"
 
 
@@ -93,6 +99,23 @@ def resuming(
     return Message(title, fitted(lines), "info", one.talk, one.cause, key=key)
 
 
+def begins(
+    one: Restart, name: str, host: str, status: dict[str, Any], save: str, folder: str
+) -> Message:
+    """The push that a phase is done and the next one begins. ``status``: of the run that was the phase;
+    ``save``: the milestone that it ended with; ``folder``: where its report will lie."""
+    lines = [
+        f"Done: {short(one.why, 400)}.",
+        f"{one.attempt.capitalize()} begins from {short(save, 300)}, which is kept as a milestone.",
+        f"Report of the phase that is done: {short(folder, 200)}/report.md",
+        *reached(status)[:1],
+        f"To call it off: middlewatch end {short(name, 60)}",
+    ]
+    what = f"phase {one.phase} begins"
+    title = titled("PHASE", short(name, 60), short(host, 60), what)
+    return Message(title, fitted(lines), "info", key=f"{one.run} phase")
+
+
 def left(
     one: Restart,
     name: str,
@@ -100,11 +123,12 @@ def left(
     status: dict[str, Any],
     cause: Incident | None,
     entry: HandbookPage | None,
-    attempts: Sequence[str],
+    said: Sequence[str],
 ) -> Message:
-    """The push that the run is not started again. ``cause``: why the last attempt ended;
-    ``attempts``: a line for each of them."""
-    lines = [f"Not started again: {short(one.why, 300)}."]
+    """The push that the run is not started again, or that its next phase is not begun. ``cause``: why the
+    last attempt ended; ``said``: what does not happen, and a line for each attempt."""
+    what, *attempts = said
+    lines = [f"{what.capitalize()}: {short(one.why, 300)}."]
     if cause is not None:
         lines.append(f"Its end: {short(cause.summary, 200)}")
         lines += [f"Proof: {short(e.text, 200)}" for e in cause.evidence[:1]]
@@ -116,7 +140,7 @@ def left(
     else:
         lines += [first_line(cause, entry)]
         lines.append(f"Incident {one.talk or cause.id}: middlewatch explain {cause.id}")
-    title = titled("FAILED", short(name, 60), short(host, 60), f"not started again: {one.why}")
+    title = titled("FAILED", short(name, 60), short(host, 60), f"{what}: {one.why}")
     return Message(
         short(title, 200),
         fitted(lines),

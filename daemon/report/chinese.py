@@ -16,6 +16,7 @@ LABELS: Mapping[str, str] = {
     "FINISHED": "已完成",
     "FAILED": "失败",
     "RESUMING": "续训",
+    "PHASE": "阶段",
     "TEST": "测试",
     "DRILL": "演练",
     "STILL FINE": "一切正常",

@@ -8,8 +8,6 @@ daemon that is killed at any moment loses no attempt and starts none twice.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,12 +21,14 @@ from ..launch import next_command
 from ..report import again_words
 from ..report.again_words import Restart
 from ..resume.again import ALLOWED, Attempt, Resume, Stop, cause_of, decide
+from ..resume.phases import PhaseMissed, PhasePlan, PhaseUnclear, judge
 from ..system.errors import Refused
-from ..system.worker import module_argv
 from ..text.moments import ahead
 from .alerting import Alerter
 from .attempts_seen import AttemptsSeen
 from .context import Context
+from .ordering import Ordering
+from .phases_seen import end_of_phase, is_last, plan_of
 from .restarts import Restarts
 from .restoring import Restorer
 from .watched_run import WatchedRun
@@ -37,12 +37,6 @@ HELD_S = 120.0
 """Seconds for which a push about a fatal trouble waits for the end of its run and what becomes of it,
 from the second attempt on. The end itself is known after 8 s, or 60 s without an exit record; what is
 left is our choice."""
-READY_S = 60.0
-"""Seconds after an end in which its supervisor must wait for a word (our choice): it first writes its exit
-record, which a full disk makes slow."""
-GRACE_S = 120.0
-"""Seconds after an order in which the command that carries it out must have taken the lock of the run
-(our choice): it waits 20 s at most for the last lines of the run."""
 Tell = Callable[[WatchedRun, Change], None]
 
 
@@ -55,6 +49,7 @@ class Again(Restarts):
         self._tell = tell
         self._known: dict[str, Restart] = restorer.each("again", Restart.from_json)
         self._seen = AttemptsSeen(context, self._known)
+        self._ordering = Ordering(context)
         self._released: set[str] = set()
         """Incidents whose push has waited long enough."""
         context.restarts = self
@@ -67,7 +62,7 @@ class Again(Restarts):
             del self._known[gone]
             self._context.store.drop("again", gone)
         for watched in list(self._context.runs.values()):
-            if watched.spec.again:
+            if watched.spec.again or watched.spec.plan:
                 self._look(watched)
 
     def _look(self, watched: WatchedRun) -> None:
@@ -100,19 +95,69 @@ class Again(Restarts):
         if self._seen.followed(watched):
             self._leave(watched, Stop("it was started again by hand", quiet=True))
             return
+        if spec.plan and (watched.state == "finished" or not spec.again):
+            self._end_phase(watched)
+            return
         attempts = self._seen.all(watched)
         made = decide(attempts, spec.again_used, spec.again, config, now)
-        if isinstance(made, Resume) and not next_command.waits(self._seen.folder(watched)):
-            if now - (watched.ended_at or now) < READY_S:
+        if isinstance(made, Resume) and (gone := self._ordering.gone(watched)) is not None:
+            if not gone:
                 return
-            made = Stop(
-                "its supervisor is gone, and with it the environment of its command "
-                "(was the box restarted?)"
-            )
+            made = Stop(gone)
         if isinstance(made, Stop):
             self._leave(watched, made)
         else:
             self._plan(watched, made, attempts[-1])
+
+    def _end_phase(self, watched: WatchedRun) -> None:
+        """Decide whether the next phase begins."""
+        plan, spec = plan_of(watched), watched.spec
+        if plan is None:
+            self._leave(watched, Stop(f"the plan of its phases cannot be read: {spec.plan}"))
+            return
+        place = plan.place(spec.phase)
+        end = end_of_phase(watched, self._seen.before(watched))
+        made = judge(plan.phases[place], end)
+        if isinstance(made, PhaseUnclear) or (gone := self._ordering.gone(watched)) == "":
+            return
+        if isinstance(made, PhaseMissed):
+            self._leave(watched, Stop(made.why, quiet=self._seen.attempt(watched).by_person))
+            return
+        save = end.save.path if end.save else ""
+        milestones = tuple(dict.fromkeys((*spec.milestones, save)))
+        watched.spec = replace(spec, milestones=milestones)
+        watched.index_stale = True
+        if place == len(plan.phases) - 1:
+            self._leave(watched, Stop("all phases are done", quiet=True))
+        elif gone:
+            self._leave(watched, Stop(gone))
+        else:
+            self._begin_phase(watched, plan, place + 1, made.why, save)
+
+    def _begin_phase(
+        self, watched: WatchedRun, plan: PhasePlan, place: int, why: str, save: str
+    ) -> None:
+        spec, context, now = watched.spec, self._context, self._context.clock.now()
+        one = Restart(
+            spec.id,
+            "waiting",
+            why,
+            now,
+            at=now,
+            number=place + 1,
+            most=len(plan.phases),
+            phase=plan.phases[place].name,
+            next_run=run_id(spec.name),
+        )
+        self._known[spec.id] = one
+        context.store.put("run", spec.id, watched.save(), now)
+        self._keep(one)
+        folder = str(self._seen.folder(watched))
+        words = again_words.begins(
+            one, spec.name, context.host, context.status(watched), save, folder
+        )
+        self._alerter.send(replace(words, run=spec.name))
+        context.store.flush()
 
     # -- it is started again ------------------------------------------------------------
 
@@ -166,51 +211,20 @@ class Again(Restarts):
         elif self._context.clock.now() >= one.at:
             one.state, one.ordered_at = "ordered", self._context.clock.now()
             self._keep(one)
-            self._order(watched, one)
-
-    def _order(self, watched: WatchedRun, one: Restart) -> None:
-        """Tell its supervisor. Again after a restart of the daemon, if the word was not taken yet."""
-        spec, config = watched.spec, self._context.config.path
-        order = {
-            "id": one.next_run,
-            "attempt": spec.attempt + 1,
-            "again": spec.again,
-            "again_used": spec.again_used + 1,
-        }
-        words = [*module_argv("middlewatch.daemon.cli"), "resume", spec.id, "--exec", "--ordered"]
-        words += ["--json", "--state-dir", str(self._context.state.root)]
-        words += ["--config", config] if config else []
-        try:
-            next_command.write(self._seen.folder(watched), next_command.ORDER, order)
-            next_command.say(self._seen.folder(watched), words)
-        except (OSError, ValueError) as error:
-            self._leave(watched, Stop(f"its supervisor cannot be told: {error}"))
+            if why := self._ordering.give(watched, one):
+                self._leave(watched, Stop(why))
 
     def _follow(self, watched: WatchedRun, one: Restart) -> None:
         """See what came of an order."""
-        folder, now = self._seen.folder(watched), self._context.clock.now()
         if one.next_run in self._context.runs:
             one.state = "started"
             self._keep(one)
             words = f"{one.attempt} goes on as {one.next_run}"
             self._context.asides[one.run] = f"It goes on: {words}."
             watched.spec = replace(watched.spec, notes=(*watched.spec.notes, words))
-            self._context.store.put("run", one.run, watched.save(), now)
-            return
-        result = next_command.read(folder, next_command.RESULT)
-        if result is not None and result.get("id") == one.next_run and result.get("why"):
-            self._leave(watched, Stop(f"{one.attempt} could not be started: {result['why']}"))
-        elif next_command.waits(folder):
-            self._order(watched, one)
-        elif now - one.ordered_at >= GRACE_S and not _is_locked(str(folder)):
-            begun = self._context.state.run(one.next_run).exists()
-            more = ". It may run all the same: look for its process" if begun else ""
-            self._leave(
-                watched,
-                Stop(
-                    f"what should start {one.attempt} ended without a word ({folder}/next.log){more}"
-                ),
-            )
+            self._context.store.put("run", one.run, watched.save(), self._context.clock.now())
+        elif why := self._ordering.trouble(watched, one):
+            self._leave(watched, Stop(why))
 
     # -- it is left ---------------------------------------------------------------------
 
@@ -244,7 +258,13 @@ class Again(Restarts):
             for n, a in enumerate(self._seen.all(watched), 1)
         ]
         message = again_words.left(
-            one, spec.name, context.host, context.status(watched), cause, page, lines
+            one,
+            spec.name,
+            context.host,
+            context.status(watched),
+            cause,
+            page,
+            (_what(watched), *lines),
         )
         if self._alerter.send(replace(message, run=spec.name)):
             for incident in self._seen.ends(watched):
@@ -254,7 +274,7 @@ class Again(Restarts):
 
     def _was_told(self, watched: WatchedRun, cause: Incident | None, last: Attempt) -> bool:
         """True where the first push about the end has said already that no retry helps."""
-        first = not watched.spec.again_used and cause is not None
+        first = not watched.spec.again_used and not watched.spec.plan and cause is not None
         return bool(first and cause and cause.alerted_at and last.retry not in ALLOWED)
 
     def _push_held(self, watched: WatchedRun) -> None:
@@ -279,6 +299,8 @@ class Again(Restarts):
 
     def tells_end(self, watched: WatchedRun) -> bool:
         """True for a run whose failed end is told by the push on what becomes of it."""
+        if watched.state == "finished":
+            return not is_last(watched)
         return bool(watched.spec.again and watched.spec.again_used)
 
     def promise(self, run: str, incident: str) -> str:
@@ -329,10 +351,19 @@ class Again(Restarts):
     def shown(self, watched: WatchedRun) -> dict[str, Any] | None:
         """``again`` in ``status --json``; ``None``: nobody asked for it."""
         known, spec = self._known.get(watched.spec.id), watched.spec
-        if not spec.again and known is None:
+        if not (spec.again or spec.plan) and known is None:
             return None
         decision = known.shown() if known else None
         return {"limit": spec.again, "used": spec.again_used, "decision": decision}
+
+
+def _what(watched: WatchedRun) -> str:
+    """What does not happen, for the push that says so."""
+    plan, spec = plan_of(watched), watched.spec
+    if plan is None or (watched.state == "failed" and spec.again):
+        return "not started again"
+    later = plan.phases[plan.place(spec.phase) + 1 :]
+    return f"phase {later[0].name} is not begun" if later else f"phase {spec.phase} missed its aim"
 
 
 def _of_end(incident: Incident) -> bool:
@@ -346,18 +377,3 @@ def _renamed(value: Any, old: str, new: str) -> Any:
     if isinstance(value, list):
         return [_renamed(one, old, new) for one in value]
     return new if value == old else value
-
-
-def _is_locked(folder: str) -> bool:
-    """Whether a command holds the lock of the folder of a run."""
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False

@@ -181,12 +181,12 @@ class Alerter:
             if seen.state == "pending":
                 watched.saves.promised.setdefault(seen.path, "")
         run, name, host = watched.spec.id, watched.spec.name, self._context.host
-        if self._silenced(run, ""):
+        if self._silenced(run, "") or self._context.restarts.tells_end(watched):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
             message = messages.finished(name, host, self._context.status(watched))
             self._push(replace(message, key=f"{run} finished"), run)
-        if watched.state == "failed" and not self._context.restarts.tells_end(watched):
+        if watched.state == "failed":
             mine = sorted(self._context.incidents.of_run(run), key=age)
             ended = watched.ended_at or 0.0
             # A fatal trouble that was pushed after the end was found by the end.

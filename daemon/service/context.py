@@ -192,6 +192,7 @@ class Context:
         gpus = watched.history.gpus.of_run
         status["gpus"] = None if gpus is None else sorted(gpus)
         status["attempt"] = watched.spec.attempt
+        status["phase"] = watched.spec.phase or None
         status["again"] = self.restarts.shown(watched)
         status["provisional"] = watched.spec.provisional
         status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None

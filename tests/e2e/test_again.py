@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from middlewatch.daemon.launch import next_command
 
-from ..fakes.box import Box, end, is_alive
+from ..fakes.box import Box, is_alive
 
 Program = Callable[[str], list[str]]
 QUICK = "[again]\npause_s = 1\nlongest_pause_s = 2\n"
@@ -24,7 +22,7 @@ KILLS = 4
 
 
 @pytest.fixture
-def toy(box: Box, program: Program) -> Iterator[Callable[..., str]]:
+def toy(box: Box, program: Program) -> Callable[..., str]:
     """Starts the toy under ``--again``; returns the id of its first attempt."""
     box.configure(QUICK)
 
@@ -36,9 +34,7 @@ def toy(box: Box, program: Program) -> Iterator[Callable[..., str]]:
         del box.extra_env["OF_THE_RUN"]
         return run
 
-    yield begin
-    for pid in supervisors(box):
-        end(pid)
+    return begin
 
 
 def starts(box: Box) -> list[list[str]]:
@@ -64,21 +60,6 @@ def titles(box: Box) -> list[str]:
     return [push.title.partition("]")[0].lstrip("[") for push in box.receiver.pushes]
 
 
-def supervisors(box: Box) -> list[int]:
-    """Processes of this box that wait for a word of the daemon, or carry it out."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if (
-                folder.name.isdigit()
-                and str(box.state).encode() in (folder / "cmdline").read_bytes()
-            ):
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-                ours = b"--next" in words or b"--ordered" in words
-                found += [int(folder.name)] if ours else []
-    return found
-
-
 def test_a_crash_loop_is_one_conversation_that_ends(box: Box, toy: Callable[..., str]) -> None:
     """Each attempt ends at the same step: the second gains nothing, and there is no third."""
     toy("network", "--stuck", "25", again=5)
@@ -98,7 +79,7 @@ def test_a_crash_loop_is_one_conversation_that_ends(box: Box, toy: Callable[...,
     talked = {push.body.rpartition("Incident ")[2].split(":")[0] for push in (opened, resumed)}
     (incident,) = (i for i in box.ask("incidents", all=True) if i["id"] in talked)
     assert incident["run"] == chain(box)[0]["run"]
-    box.until(lambda: not supervisors(box), "the end of all supervisors")
+    box.until(lambda: not box.waiting(), "the end of all supervisors")
 
 
 def test_attempts_that_gain_steps_go_on_to_the_limit(box: Box, toy: Callable[..., str]) -> None:
@@ -122,6 +103,14 @@ def test_attempts_that_gain_steps_go_on_to_the_limit(box: Box, toy: Callable[...
     assert set(told) <= {"CRITICAL", "RESUMING", "RESOLVED", "FAILED"}
 
 
+def test_the_loss_is_compared_across_attempts(box: Box, toy: Callable[..., str]) -> None:
+    """The second attempt goes on at the right step, with weights that have learnt nothing."""
+    toy("preempted", "--forget", "--makes", "150", "--sleep", "0.02", again=1)
+    found = box.incident("loss_reset")
+    assert found["run"] == chain(box)[-1]["run"] != chain(box)[0]["run"]
+    assert found["details"]["missing"] == "weights"
+
+
 @pytest.mark.parametrize(
     ("mode", "trouble"), [("nan", "loss_nan"), ("mistake", "python_exception")]
 )
@@ -137,7 +126,7 @@ def test_what_a_retry_does_not_help_is_left(
     assert "RESUMING" not in titles(box)
     told = "\n".join(push.title + push.body for push in box.receiver.pushes)
     assert "ot started again" in told
-    box.until(lambda: not supervisors(box), "the end of its supervisor")
+    box.until(lambda: not box.waiting(), "the end of its supervisor")
 
 
 def test_nothing_is_started_again_that_nobody_asked_for(box: Box, toy: Callable[..., str]) -> None:
@@ -145,7 +134,7 @@ def test_nothing_is_started_again_that_nobody_asked_for(box: Box, toy: Callable[
     box.until(lambda: chain(box)[-1]["ended_at"], "its end")
     box.until(lambda: titles(box), "the push about it")
     assert chain(box)[-1]["again"] is None
-    assert not supervisors(box)
+    assert not box.waiting()
     assert "RESUMING" not in titles(box)
     assert len(starts(box)) == 1
 
@@ -159,7 +148,7 @@ def test_a_person_calls_it_off(box: Box, toy: Callable[..., str]) -> None:
     )
     answer = json.loads(box.command("resume", run, "--again", "0", "--json").stdout)
     assert answer["again"]["decision"]["state"] == "left"
-    box.until(lambda: not supervisors(box), "the end of its supervisor")
+    box.until(lambda: not box.waiting(), "the end of its supervisor")
     assert len(starts(box)) == 1
     done = box.command("resume", run, "--again", "3", check=False)
     assert done.returncode == 4, done.stdout + done.stderr

@@ -5,7 +5,7 @@
 It makes ``--makes`` steps from where it begins, saves every ``--saves`` steps, and then: ``network``
 raises the error of a connection that was reset; ``nan`` prints a loss that is NaN until it is ended;
 ``mistake`` raises a KeyError; ``preempted`` tells of a notice and ends by SIGTERM, as its launcher would
-have it; ``wait`` goes on until it is ended. With ``--stuck`` it never gets further than that many steps.
+have it; ``finish`` saves, reports an ``eval_loss`` of ``--reaches`` and ends well; ``wait`` goes on until it is ended. With ``--stuck`` it never gets further than that many steps.
 Each start adds a line to ``starts`` in the folder of its saves.
 """
 
@@ -38,6 +38,9 @@ def main() -> int:
     parser.add_argument("--saves", type=int, default=10)
     parser.add_argument("--makes", type=int, default=25)
     parser.add_argument("--stuck", type=int, default=0)
+    parser.add_argument("--reaches", type=float, default=2.0)
+    parser.add_argument("--jump", type=float, default=0.0, help="what other data adds to the loss")
+    parser.add_argument("--forget", action="store_true", help="load the step, but no weights")
     parser.add_argument("--sleep", type=float, default=0.05)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -47,17 +50,25 @@ def main() -> int:
     end = begin + args.makes
     if args.stuck:
         end = min(end, args.stuck)
+    total = end if args.mode == "finish" else 100_000
     step = begin
     while True:
         step += 1
         lost = args.mode == "nan" and step > end
-        loss = math.nan if lost else 4.0 * math.exp(-step / 200) + 0.01 * math.sin(step)
-        print(f"step {step}/100000 loss {loss:.4f} lr 0.001", flush=True)
+        learnt = step - begin if args.forget else step
+        loss = (
+            math.nan if lost else 4.0 * math.exp(-learnt / 200) + 0.01 * math.sin(step) + args.jump
+        )
+        print(f"step {step}/{total} loss {loss:.4f} lr 0.001", flush=True)
         if step % args.saves == 0 and not lost:
             save(args.out, step)
         time.sleep(args.sleep)
         if step < end or args.mode == "wait":
             continue
+        if args.mode == "finish":
+            save(args.out, step)
+            print(f"step {step}/{total} eval_loss {args.reaches:.4f}", flush=True)
+            return 0
         if args.mode == "network":
             raise ConnectionResetError(104, "Connection reset by peer")
         if args.mode == "mistake":
