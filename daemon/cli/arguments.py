@@ -12,7 +12,7 @@ from middlewatch import __version__
 
 from . import setup_arguments
 from .arguments_alert import alerting
-from .arguments_before import before, before_launch, gate
+from .arguments_before import before, before_launch, gate, going_on
 from .arguments_keeping import keeping
 from .arguments_launch import launching
 from .arguments_new import beginning
@@ -169,6 +169,7 @@ def _runs(add: Add) -> None:
         help="resume even if the handbook advises against a retry after this class of trouble, "
         "or if it is not known whether the command loads a checkpoint",
     )
+    going_on(sub)
     json_option(sub)
 
 

@@ -42,6 +42,9 @@ def launching(add: Add) -> None:
         help="how long it may last, like 36h (default: 24h; 0: no limit)",
     )
     sub.add_argument(
+        "--again", type=int, metavar="N", help="here: start it again by itself, at most N times"
+    )
+    sub.add_argument(
         "--force", action="store_true", help="start it even if it would fail by what is known"
     )
     after = sub.add_mutually_exclusive_group()

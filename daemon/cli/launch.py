@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from middlewatch.sentinels.kit import codec
+
 from ..box.audit_line import AuditLine
 from ..config.run_spec import RunSpec
 from ..config.secrets import mask_values
@@ -26,6 +28,7 @@ from ..launch.carried import carried
 from ..launch.checkpoint_args import from_argv
 from ..launch.record import record, scripts
 from ..launch.rehearsal import free_port
+from ..resume.phases import PhasePlan, PlannedPhase
 from ..system.clock import iso
 from ..system.errors import MiddlewatchError, Refused, UsageError
 from ..system.private import write_private
@@ -82,11 +85,13 @@ def _job(args: argparse.Namespace) -> Job:
     else:
         raise UsageError("nothing to launch", "middlewatch launch job.toml, or: launch -- CMD")
     more: dict[str, Any] = {
-        key: value for key in ("name", "gpus", "nodes") if (value := getattr(args, key)) is not None
+        key: value
+        for key in ("name", "gpus", "nodes", "again")
+        if (value := getattr(args, key)) is not None
     }
     if any(value < 0 for key, value in more.items() if key != "name"):
         raise UsageError(
-            "--gpus and --nodes are numbers of machines and cards", "--gpus 8 --nodes 2"
+            "--gpus, --nodes and --again are numbers of 0 or more", "--gpus 8 --nodes 2"
         )
     if args.max_time is not None:
         more["max_time_s"] = 0.0 if args.max_time == "0" else seconds(args.max_time)
@@ -136,7 +141,7 @@ def _here(
     """Started as `run` starts it."""
     if job.main.nodes > 1:
         raise UsageError(artefact.notes[-1], "or nodes = 1")
-    (command,) = artefact.commands
+    command, plan = artefact.commands[0], _plan(args, job, here, artefact)
     cwd = workdir(job)
     saves = job.main.checkpoints or next(iter(from_argv(launchers.command(job), str(cwd))), "")
     os.chdir(cwd)
@@ -148,6 +153,9 @@ def _here(
             command=command,
             cwd=str(cwd),
             checkpoint_dirs=(str(cwd / saves),) if saves else (),
+            again=job.main.again,
+            plan=plan,
+            phase=job.phases[0].name if plan else "",
         ),
         env={**os.environ, **job.main.env},
     )
@@ -165,6 +173,22 @@ def _here(
             console.say(f"  note         {note}")
         say_phone(args)
     return 0
+
+
+def _plan(args: argparse.Namespace, job: Job, here: Here, artefact: Artefact) -> str:
+    """Write down the phases for the daemon, which begins the next one when one has ended well; where.
+    Empty: the job has none."""
+    if not job.phases:
+        return ""
+    plan = PhasePlan(
+        tuple(
+            PlannedPhase(one.name, command, one.steps, one.tokens, one.success)
+            for one, command in zip(job.phases, artefact.commands, strict=True)
+        )
+    )
+    path = launch_folder(taken_state(args), here.name) / "plan.json"
+    write_private(path, (console.json_text(codec.dump(plan), indent=2) + "\n").encode())
+    return str(path)
 
 
 def _elsewhere(
@@ -220,6 +244,10 @@ def _elsewhere(
         if value:
             console.say(f"  {what:<12} {value}")
     _limits(job)
+    if job.main.again:
+        notes.append(
+            f"again = {job.main.again} is for runs here; {args.on} has its own way to retry"
+        )
     for note in notes:
         console.say(f"  note         {note}")
     if runs:

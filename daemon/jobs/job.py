@@ -60,6 +60,8 @@ class Main:
     """How long it may last, like `"36h"`; it is ended then. 0: no limit."""
     save_before_end_s: float = 90.0
     """So long before its end it gets the signal to save, where the place can send one."""
+    again: int = 0
+    """At the place `local`: how often it is started again by itself after an end that allows it."""
     preemptible: bool = False
     """It may be interrupted: a cheaper machine, a queue that takes it away."""
 

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from . import launchers
 from .artefact import Artefact, Here, not_passed
 from .job import Job
 
 
 def artefact(job: Job, here: Here) -> Artefact:
-    """``timeout`` (coreutils) ends a run that lasts too long: TERM first, so that it may save."""
-    words = launchers.command(job)
+    """``timeout`` (coreutils) ends a run that lasts too long: TERM first, so that it may save. With phases
+    there is one command for each."""
     notes = [*not_passed(job, here)]
     _, said = launchers.modern(job.main.command)
     if said:
         notes.append(said)
     if job.main.nodes > 1:
         notes.append("several machines need another place: --on docker, slurm or kubernetes")
-    return Artefact("local", (limited(job, words),), notes=tuple(notes))
+    commands = tuple(limited(job, launchers.command(one)) for one in phased(job))
+    return Artefact("local", commands, notes=tuple(notes))
+
+
+def phased(job: Job) -> tuple[Job, ...]:
+    """The job of each phase, with its arguments; the job itself where it has no phases."""
+    if not job.phases:
+        return (job,)
+    words = job.main.command
+    mains = (replace(job.main, command=(*words, *one.arguments)) for one in job.phases)
+    return tuple(replace(job, main=main) for main in mains)
 
 
 def limited(job: Job, words: list[str]) -> tuple[str, ...]:

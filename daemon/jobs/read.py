@@ -62,6 +62,8 @@ def _check(job: Job, where: Where) -> None:
     main = job.main
     if not main.command:
         raise where.error("job.command", "is missing", 'like command = ["python", "train.py"]')
+    if main.again < 0:
+        raise where.error("job.again", "must be 0 or more")
     if main.nodes < 1:
         raise where.error("job.nodes", "must be at least 1")
     if not 0 <= main.port < 65536:

@@ -13,7 +13,8 @@ bare interpreter), holds no file of the training open and does nothing but wait.
 
 Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (two FIFOs of the
 launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout), ``--user``
-(``UID:GID:GROUP,GROUP``: the command runs as this user; the supervisor itself stays root's).
+(``UID:GID:GROUP,GROUP``: the command runs as this user; the supervisor itself stays root's),
+``--next`` (a FIFO, see :func:`wait_for_next`).
 The orders are ``cwd``, the number of arguments, the arguments and the environment as
 ``NAME=value``, NUL-separated and preceded by their length in ten digits: neither a command
 line nor a disk ever shows the environment. The report is one line, ``started PID TICKS SUPERVISOR``
@@ -41,18 +42,16 @@ RETRIES_S = (1, 5, 15, 30, 60, 120, 300)
 """Seconds between attempts to write the exit file: about nine minutes in total, in which a person
 or a clean-up may free the disk. The copy in /dev/shm exists from the first attempt on."""
 ORDERS_S = 30
-"""Seconds to wait for the orders. The launcher waits half as long for our report, so after that
-nobody sends any."""
+"""Seconds to wait for the orders: the launcher waits half as long for our report, and then sends none."""
+NEXT_S = 24 * 3600
+"""Seconds to wait for what follows (our choice): the daemon says so within minutes, if it runs; else a
+person comes within a day."""
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """Exit codes of every shell for these two cases (POSIX, 2.8.2)."""
 
 TERMINAL_SIGNALS = (
-    _signal.SIGHUP,
-    _signal.SIGINT,
-    _signal.SIGQUIT,
-    _signal.SIGTSTP,
-    _signal.SIGTTIN,
-    _signal.SIGTTOU,
+    *(_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT),
+    *(_signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU),
 )
 """What a terminal sends when it closes or when somebody types into it."""
 
@@ -305,15 +304,38 @@ def never_ran(code: int) -> dict[str, object]:
     """The exit record of a command that could not be started."""
     now = time.time()  # noqa: TID251  (as above)
     return {
-        "pid": None,
-        "start_ticks": None,
+        **dict.fromkeys(("pid", "start_ticks", "signal")),
         "exit_code": code,
-        "signal": None,
         "core": False,
-        "started_at": now,
-        "ended_at": now,
+        **dict.fromkeys(("started_at", "ended_at"), now),
         "max_rss_bytes": 0,
     }
+
+
+def wait_for_next(path: str, log: str, oom: str, env: dict[bytes, bytes]) -> None:
+    """Wait for the daemon's word on what follows the command, and start that in the command's own
+    environment, which only we still have: no disk ever saw it.
+
+    The word is one line in the FIFO ``path``, arguments with NUL between them; an empty one: nothing
+    follows. It is read once, so nothing is started twice. What is started writes to ``log``.
+    """
+    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)  # the group that it was passed on to is gone
+    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+    _signal.alarm(NEXT_S)
+    try:
+        # For writing too: it never ends, and the daemon sees by it that somebody reads.
+        fifo = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        words = os.read(fifo, 4096).partition(b"\n")[0].split(b"\0")
+    except OSError:
+        return
+    _signal.alarm(0)
+    if words == [b""] or os.fork():
+        return
+    try:
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        become(out, oom, "", b"/", words, env)
+    finally:
+        os._exit(NOT_EXECUTABLE)
 
 
 def supervise(options: dict[str, str]) -> int:
@@ -349,7 +371,8 @@ def supervise(options: dict[str, str]) -> int:
     pass_on_sigterm(pid)
     ticks = start_ticks(pid)
     tell(report, f"started {pid} {ticks} {os.getpid()}\n")
-    argv, env = [], {}
+    following = options.get("--next", "")
+    argv, env = [], env if following else {}
     show = "--show" in options
     tail = follow(log_path, pid) if show else 0
     release(keep_streams=show)
@@ -358,6 +381,8 @@ def supervise(options: dict[str, str]) -> int:
     save(exit_file, record(ending(pid, ticks, started, status, rss)))
     if tail:
         os.waitpid(tail, 0)  # the pane closes when we end: let it show the last lines first
+    if following:
+        wait_for_next(following, f"{following}.log", oom, env)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code  # like a shell: 128 + number of the signal
 
