@@ -33,6 +33,7 @@ from . import console
 from .context import taken_state
 from .launch_checks import checks, free_port
 from .named_command import check_command
+from .ordered import how_again
 from .phone import say_phone
 from .run import show, start_run
 from .silence import seconds
@@ -157,6 +158,11 @@ def _here(
     else:
         show(started)
         console.say(f"  record       {kept}")
+        if job.main.again:
+            words = how_again(started["run"], command, str(cwd), job.main.again)
+            console.say(f"  again        {words}")
+        if job.phases:
+            console.say(f"  phases       {', then '.join(one.name for one in job.phases)}")
         _limits(job)
         for line in lines:
             if line.state != "ok":
