@@ -38,6 +38,7 @@ from .launch_checks import checks
 from .launch_folders import launch_folder
 from .launch_watch import amend, watched
 from .named_command import check_command
+from .ordered import how_again
 from .phone import say_phone
 from .run import show, start_run
 from .silence import seconds
@@ -165,6 +166,11 @@ def _here(
     else:
         show(started)
         console.say(f"  record       {kept}")
+        if job.main.again:
+            words = how_again(started["run"], command, str(cwd), job.main.again)
+            console.say(f"  again        {words}")
+        if job.phases:
+            console.say(f"  phases       {', then '.join(one.name for one in job.phases)}")
         _limits(job)
         for line in lines:
             if line.state != "ok":
