@@ -19,6 +19,9 @@ ANSWER_S = 10.0
 """Seconds for an answer. Meanwhile no cell is started, which is worth a little patience. Our choice."""
 AWAY_S = 20.0
 """Seconds that the daemon may be away before we start one: systemd has started its own by then. Our choice."""
+REFUSED_S = 20.0
+"""Seconds in which a refusal may be of the moment: the record of a command that has just ended is written after
+its process is gone. Our choice."""
 PAUSE_S = 0.4
 """Seconds between two tries while it is away. Our choice."""
 
@@ -32,6 +35,8 @@ class Handover:
         self._away_since: float | None = None
         self._next = 0.0
         self._starting: subprocess.Popen[bytes] | None = None
+        self._refused: dict[str, float] = {}
+        """Run -> when the daemon first refused it."""
 
     def pending(self) -> list[tuple[CellState, Attempt]]:
         """Starts of which the daemon does not know."""
@@ -53,6 +58,10 @@ class Handover:
                 if now - self._away_since >= AWAY_S:
                     self._start_daemon()
                 return
+            first = self._refused.setdefault(attempt.run, now) if ":" in name else 0.0
+            if ":" in name and now - first < REFUSED_S:
+                self._next = now + PAUSE_S
+                continue
             self._store.note("watched", cell=state.name, run=attempt.run, **{"as": name})
         self._away_since = None
 

@@ -85,7 +85,7 @@ def test_its_time_is_over(box: Any, program: Program) -> None:
         (("launch",), 2, "nothing to launch"),
         (("launch", "train.py"), 2, "a command stands behind --"),
         (("launch", "missing.toml"), 2, "cannot read missing.toml"),
-        (("launch", "--", "pyton", "train.py"), 2, "there is no program pyton"),
+        (("launch", "--", "no-such-one", "train.py"), 2, "there is no program no-such-one"),
         (("launch", "--max-time", "soon", "--", "true"), 2, "cannot read the time 'soon'"),
         (("launch", "--nodes", "2", "--", "true"), 2, "several machines need another place"),
         (("launch", "--on", "docker", "--", "true"), 2, "docker needs an image"),
@@ -94,7 +94,7 @@ def test_its_time_is_over(box: Any, program: Program) -> None:
         (
             ("launch", "--gpus", "-1", "--", "true"),
             2,
-            "--gpus and --nodes are numbers",
+            "--gpus, --nodes and --again are numbers",
         ),
     ],
 )
