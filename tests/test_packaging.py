@@ -12,7 +12,7 @@ import pytest
 from scripts.sources import copy_sources
 
 ROOT = Path(__file__).resolve().parent.parent
-KINDS = (".py", ".service", ".tcss", ".toml", ".txt", ".typed")
+KINDS = (".in", ".py", ".service", ".tcss", ".toml", ".txt", ".typed")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,8 @@ def test_the_wheel_holds_every_file_of_the_rooms(wheel: Path) -> None:
         if path.suffix in KINDS
     }
     assert packed == rooms | {
-        f"middlewatch/{n}" for n in ("__init__.py", "_version.py", "py.typed", "saving.py")
+        f"middlewatch/{n}"
+        for n in ("__init__.py", "_version.py", "notebook.py", "py.typed", "saving.py")
     }
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from middlewatch.sentinels.kit.numbers import size
 
+from ..launch.slurm import held_by_terminal
 from ..system.clock import SystemClock
+from ..system.processes import Processes
 from .audit_launch import Asked, budget, gpu_checks, gpus_asked, rendezvous
 from .audit_line import AuditLine
 
@@ -44,6 +46,7 @@ def look(
         *_port(asked, environ),
         *_disks(here, folders),
         *_saves(asked, here, folders),
+        *_allocation(environ),
     ]
 
 
@@ -91,6 +94,17 @@ def _disks(here: Path, folders: Sequence[str]) -> Iterator[AuditLine]:
 def _saves(asked: Asked, here: Path, folders: Sequence[str]) -> Iterator[AuditLine]:
     if asked.save_bytes:
         yield budget(asked, _existing(Path(folders[0]) if folders else here))
+
+
+def _allocation(environ: Mapping[str, str]) -> Iterator[AuditLine]:
+    """An allocation of Slurm that ends with a terminal ends what was started in it, detached or not."""
+    if "SLURM_JOB_ID" not in environ:
+        return
+    processes = Processes()
+    ours = processes.get(os.getpid())
+    said = held_by_terminal(ours, processes) if ours is not None else ""
+    if said:
+        yield AuditLine(f"allocation {environ['SLURM_JOB_ID']}", "warn", said)
 
 
 def _existing(folder: Path) -> Path:

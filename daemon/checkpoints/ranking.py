@@ -55,6 +55,8 @@ class RankingRules:
     """Patterns of file names, in addition to names with ``milestone`` or ``final`` in them."""
     milestone_every_steps: int = 0
     """0: none."""
+    paths: tuple[str, ...] = ()
+    """Saves that are milestones because a phase of the training ended with them."""
 
     @classmethod
     def of(cls, config: Config) -> RankingRules:
@@ -206,6 +208,8 @@ def is_milestone(seen: CheckpointSeen, rules: RankingRules) -> bool:
     """Whether its name or its step makes it a milestone."""
     name = seen.path.rpartition("/")[2]
     if _MILESTONE.search(name):
+        return True
+    if seen.path in rules.paths:
         return True
     if rules.milestones and any(fnmatchcase(name, p) for p in rules.milestones):
         return True

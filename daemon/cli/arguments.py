@@ -12,8 +12,11 @@ from middlewatch import __version__
 
 from . import setup_arguments
 from .arguments_alert import alerting
-from .arguments_before import before, before_launch, gate
+from .arguments_before import before, before_launch, gate, going_on
 from .arguments_keeping import keeping
+from .arguments_launch import launching
+from .arguments_new import beginning
+from .arguments_queue import queueing
 from .arguments_remote import between
 from .arguments_showing import showing
 from .arguments_size import sizing
@@ -61,10 +64,8 @@ def build() -> Parser:
     _runs(add)
     _shows(add)
     _checks(add)
-    before(add)
-    sizing(add)
-    keeping(add)
-    between(add)
+    for part in (before, sizing, launching, beginning, queueing, keeping, between):
+        part(add)
     return parser
 
 
@@ -168,6 +169,7 @@ def _runs(add: Add) -> None:
         help="resume even if the handbook advises against a retry after this class of trouble, "
         "or if it is not known whether the command loads a checkpoint",
     )
+    going_on(sub)
     json_option(sub)
 
 

@@ -62,6 +62,24 @@ def gate(sub: Parser) -> None:
     sub.add_argument(
         "--force", action="store_true", help="start it even if it would fail by what is known"
     )
+    sub.add_argument(
+        "--again",
+        type=int,
+        default=0,
+        metavar="N",
+        help="start it again by itself, at most N times, after an end that allows it (default: never)",
+    )
+
+
+def going_on(sub: Parser) -> None:
+    """Add to ``resume`` what concerns runs that are started again by themselves."""
+    sub.add_argument(
+        "--again",
+        type=int,
+        metavar="N",
+        help="only set how often it may be started again by itself; 0: call it off",
+    )
+    sub.add_argument("--ordered", action="store_true", help=argparse.SUPPRESS)
 
 
 def before_launch(sub: Parser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .parser import Add
+from .parser import Add, json_option
 
 
 def showing(add: Add) -> None:
@@ -25,6 +25,25 @@ def showing(add: Add) -> None:
         help="open it to a browser on this box (needs `pip install 'middlewatch[web]'`)",
     )
     sub.add_argument("--port", type=int, default=8000, metavar="N", help="of --web (8000)")
+    sub = add(
+        "metrics",
+        "metrics:metrics",
+        "print the numbers of a run over a window of time or steps",
+        "middlewatch metrics gpt --since 2h --csv",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    sub.add_argument("--since", metavar="TIME", help="how far back: 30m, 2h, 1d (default: all)")
+    sub.add_argument("--step", metavar="A:B", help="only these steps: 1000:2000, 1000: or :2000")
+    sub.add_argument("--csv", action="store_true", help="a line for each report, with a head")
+    json_option(sub)
+    sub = add(
+        "history",
+        "history:show",
+        "show all attempts of a run as one: what ended each, what was lost, what it cost",
+        "middlewatch history gpt",
+    )
+    sub.add_argument("run", nargs="?", help="id or name; default: the newest living run")
+    json_option(sub)
     sub = add(
         "report",
         "report:report",

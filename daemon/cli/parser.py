@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -21,6 +22,10 @@ _OF_ONE = re.compile(r"argument (\S+): (.*)", re.DOTALL)
 _KINDS = {"int": "a whole number", "float": "a number"}
 
 
+COMMAND_BEHIND = frozenset({"launch"})
+"""Commands with words of their own before ``--``: argparse would take those for the command behind it."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that says what was meant by a mistyped command, option or choice."""
 
@@ -29,6 +34,16 @@ class Parser(argparse.ArgumentParser):
     gathers = ""
     """The list of words that may stand before and behind options: argparse takes only those that stand
     together."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, but for the commands of :data:`COMMAND_BEHIND`."""
+        words = list(sys.argv[1:] if args is None else args)
+        if "--" not in words or words[0] not in COMMAND_BEHIND:
+            return super().parse_known_args(words, namespace)
+        place = words.index("--")
+        found, left = super().parse_known_args(words[:place], namespace)
+        found.command = words[place + 1 :]
+        return found, left
 
     def error(self, message: str) -> NoReturn:
         """Leave with status 2 and words that help."""
@@ -120,6 +135,7 @@ def in_front(words: Sequence[str]) -> list[str]:
 
 def parsed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The arguments. Raises SystemExit with status 2 for wrong ones, and 0 after ``--help``."""
+    args: argparse.Namespace
     args, left = parser.parse_known_args(in_front(words))
     if left:
         told: Any = getattr(args, "parser", parser)

@@ -9,6 +9,7 @@ from typing import Any
 
 from middlewatch import __version__
 
+from ..client import Client
 from ..report import documents, picture, run_report
 from ..system.errors import UsageError
 from . import console
@@ -59,6 +60,17 @@ def _made(kind: str, status: Any, incidents: list[Any], daemon: Any) -> bytes:
     document = run_report.document(status, incidents, index, __version__)
     text = documents.as_html(document) if kind == "html" else documents.as_markdown(document)
     return text.encode("utf-8", "replace")
+
+
+def markdown(daemon: Client, run: str) -> str:
+    """The report of a run as Markdown."""
+    status = daemon.ask("status", run=run)
+    mine = [
+        one
+        for one in daemon.ask("incidents", all=True)
+        if status["run"] in (one.get("runs") or [one["run"]])
+    ]
+    return _made("md", status, mine, daemon).decode("utf-8", "replace")
 
 
 def _curve(status: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit.numbers import number, size, span
 from ..checkpoints.verify import levels
 from ..client import Client
 from ..config.run_spec import RunSpec
+from ..launch.next_command import Order
 from ..launch.start import Via
 from ..resume import plan as resuming
 from ..resume.requirements import missing_names, what_is_missing
@@ -26,6 +27,7 @@ from ..text.similar import meant, named
 from . import console
 from .context import client, configuration, taken_state
 from .folder_lock import hold_folder_lock
+from .ordered import carried_out, free_home, set_limit
 from .quarantine import quarantine_before_resume
 from .run import show, start_run
 
@@ -41,8 +43,18 @@ at the beginning and after every eight times this."""
 def resume(args: argparse.Namespace) -> int:
     """Print how to resume a run, or (``--exec``) resume it.
 
-    Exit 1 when there is no checkpoint to resume from, 4 when resuming is refused.
+    Exit 1 when there is no checkpoint to resume from, 4 when resuming is refused. ``--ordered``: by
+    order of the daemon, which lies in the folder of the run.
     """
+    if args.again is not None:
+        return set_limit(args)
+    if args.ordered:
+        return carried_out(args, go_on)
+    return go_on(args, None)
+
+
+def go_on(args: argparse.Namespace, order: Order | None) -> int:
+    """Print how to resume a run, or resume it, by ``order`` of the daemon if there is one."""
     daemon = client(args)
     runs = daemon.ask("runs")
     run = resuming.pick(runs, args.run)
@@ -54,20 +66,22 @@ def resume(args: argparse.Namespace) -> int:
     if not run["command"]:
         raise UsageError(f"the start command of {run['run']} is not known: only its log is watched")
     run = _settled(daemon, run)
+    if order is not None and order.command:
+        run = {**run, "command": list(order.command)}
     with _alone(args, run):
         who, not_ours = _starter(run)
-        plan = _plan(args, daemon, daemon.ask("runs"), run, who)
+        plan = _plan(args, daemon, daemon.ask("runs"), run, who, order)
         shown = resuming.as_dict(plan)
         shown["as_user"] = None if who is None else who.name
         if who is not None and not who.is_us:
             shown["warnings"].append(
                 f"the command is {who.name}'s: it runs as {who.name}, with a clean environment"
             )
-        refusal = _refusal(args, run, shown) or (not_ours if args.execute else None)
+        refusal = _refusal(args, run, shown, order) or (not_ours if args.execute else None)
         shown["allowed"] = refusal is None and shown["checkpoint"] is not None
         shown["started"] = None
         if args.execute and shown["allowed"]:
-            shown["started"] = _start(args, run, shown["command"], who)
+            shown["started"] = _start(args, run, shown["command"], who, order)
     _print(args, shown)
     if refusal is None:
         return int(not shown["allowed"])
@@ -133,7 +147,12 @@ def _starter(run: Row) -> tuple[User | None, Refused | None]:
 
 
 def _plan(
-    args: argparse.Namespace, daemon: Client, runs: Sequence[Row], run: Row, who: User | None
+    args: argparse.Namespace,
+    daemon: Client,
+    runs: Sequence[Row],
+    run: Row,
+    who: User | None,
+    order: Order | None,
 ) -> resuming.ResumePlan:
     now = SystemClock().now()
     index = daemon.ask("checkpoints", run=run["run"])
@@ -159,6 +178,8 @@ def _plan(
         left = quarantine_before_resume(chosen.skipped, say=console.complain)
         chosen = replace(chosen, skipped=tuple(left))
     retry = resuming.retry_of(run["state"], incidents, earlier)
+    if order is not None and order.command:
+        retry = resuming.NOTHING  # the daemon has judged how the phase before ended
     environment = os.environ if who is None or who.is_us else who.environment()
     missing = missing_names(run.get("env_names") or (), environment)
     older = resuming.before_trouble(index, retry)
@@ -178,11 +199,12 @@ def _check(path: str) -> dict[str, Any]:
     return levels.describe(path, progress=tell)
 
 
-def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
+def _refusal(args: argparse.Namespace, run: Row, shown: Row, order: Order | None) -> Refused | None:
     """Why the run may not be resumed; ``None`` if it may.
 
     ``--force`` overrides two reasons: that the handbook advises against a retry, and that it is
-    not known whether the command loads a checkpoint.
+    not known whether the command loads a checkpoint. With an ``order`` a person has said by ``--again``
+    that the command goes on by itself where its text looks like that.
     """
     if shown["refused"]:
         return Refused("; ".join(shown["refused"]), "end that run first, or let it continue")
@@ -199,7 +221,8 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
         return Refused(lacks)
     if shown["before"]:
         return Refused("another checkpoint would be loaded", f"first: {'; '.join(shown['before'])}")
-    if shown["how"] in ("perhaps", "unknown") and not args.force:
+    unsure = ("unknown",) if order else ("perhaps", "unknown")
+    if shown["how"] in unsure and not args.force:
         return Refused(
             "it is not known whether the command resumes or begins from scratch",
             "start it by hand with `middlewatch run`, or use --force if the command loads its "
@@ -209,7 +232,11 @@ def _refusal(args: argparse.Namespace, run: Row, shown: Row) -> Refused | None:
 
 
 def _start(
-    args: argparse.Namespace, run: Row, command: Sequence[str], who: User | None
+    args: argparse.Namespace,
+    run: Row,
+    command: Sequence[str],
+    who: User | None,
+    order: Order | None,
 ) -> dict[str, Any]:
     """Start the command as ``run`` does, with the folders of checkpoints and the tmux or systemd
     home of the earlier run."""
@@ -224,6 +251,8 @@ def _start(
         resumed_from=run["run"],
     )
     via = cast(Via, home) if home in ("tmux", "systemd") else None
+    if order is not None:
+        spec, via = order.placed(spec), free_home(via, spec.name)
     return start_run(args, spec, via=via, user=None if who.is_us else who)
 
 

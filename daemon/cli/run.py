@@ -8,6 +8,7 @@ import itertools
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..box.audit_line import AuditLine
 from ..box.launch_gate import look
 from ..config.paths import StateDir
 from ..config.run_spec import Rank, RunSpec, run_id
+from ..launch import next_command
 from ..launch.checkpoint_args import from_argv
 from ..launch.run_names import apart, by_place, kept, named_by_itself
 from ..launch.start import Via, check_tool, launch, prepare_log
@@ -27,6 +29,7 @@ from .context import client, taken_state
 from .daemon import ensure
 from .named_command import check_command
 from .named_files import awaited, check_folders
+from .ordered import how_again, insist
 from .phone import say_phone
 from .sizes import size_of
 
@@ -38,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command to run", "middlewatch run -- python train.py")
+    if args.again < 0:
+        raise UsageError("--again is a number of 0 or more", "--again 3")
     check_command(command)
     check_folders(args.checkpoints)
     cwd = str(Path.cwd())
@@ -50,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
             command=tuple(command),
             cwd=cwd,
             checkpoint_dirs=tuple(dict.fromkeys(folders)),
+            again=args.again,
         ),
         log=args.log,
         via=args.via,
@@ -63,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         for line in lines:
             if line.state != "ok":
                 console.say(f"  note         {line.what}: {line.detail}")
+        if args.again:
+            console.say(f"  again        {how_again(data['run'], command, cwd, args.again)}")
         for sentence in awaited(folders if args.checkpoints else ()):
             console.say(f"  note         {sentence}")
         say_phone(args)
@@ -94,11 +102,12 @@ def start_run(
     log: str | None = None,
     via: Via | None = None,
     keep_buffering: bool = False,
+    env: Mapping[str, str] | None = None,
     user: User | None = None,
 ) -> dict[str, Any]:
     """Start the command of ``wanted`` under a new id, and hand it to the daemon.
 
-    ``user``: as whom the command runs (default: we).
+    ``user``: as whom the command runs (default: we). ``env``: its environment (default: ours).
     ``log``: where its output goes (default: the folder of the run). Returns what
     ``run --json`` prints. Raises UsageError when it cannot be started.
     """
@@ -109,14 +118,18 @@ def start_run(
     if not wanted.name:
         wanted = dataclasses.replace(wanted, name=_name(args, wanted))
     where = taken_state(args)
-    run = run_id(wanted.name)
+    run = wanted.id or run_id(wanted.name)
     while where.run(run).exists():  # an id has four random digits
+        if wanted.id:
+            raise Refused(f"{run} was begun already", "see whether it runs: middlewatch runs")
         run = run_id(wanted.name)
     folder = where.run(run)
     output = Path(log).absolute() if log else folder / "output.log"
     if log and output.is_dir():
         raise UsageError(f"{output} is a directory", "name a file with --log")
     _make_files(where, run, [folder / "exit.json", *([] if log else [output])])
+    ours = user is None or user.is_us
+    following = next_command.make(folder) if (wanted.again or wanted.plan) and ours else ""
     started_at = time.time()  # noqa: TID251 - a command, not the resident process
     launched = launch(
         wanted.command,
@@ -126,7 +139,9 @@ def start_run(
         cwd=wanted.cwd,
         via=via,
         keep_buffering=keep_buffering,
+        env=env,
         user=user,
+        following=following,
     )
     spec = dataclasses.replace(
         wanted,
@@ -134,7 +149,7 @@ def start_run(
         pid=launched.pid,
         start_ticks=launched.start_ticks,
         ranks=(Rank(launched.pid, launched.start_ticks),),
-        env_names=tuple(sorted(os.environ if user is None else user.environment())),
+        env_names=tuple(sorted((env or os.environ) if user is None else user.environment())),
         logs=(launched.log,),
         exit_file=launched.exit_file,
         started_at=started_at,
@@ -204,7 +219,8 @@ def _by_script(spec: RunSpec) -> str:
 
 def hand_over(args: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
     """Have the daemon watch a run; returns its answer. Raises MiddlewatchError."""
-    answer = client(args).ask("watch", spec=spec.to_json())
+    ask = partial(client(args).ask, "watch", spec=spec.to_json())
+    answer = insist(args, ask) if getattr(args, "ordered", False) else ask()
     if not isinstance(answer, dict):
         raise MiddlewatchError(
             "the answer of the daemon cannot be read", "is the daemon of another version?"

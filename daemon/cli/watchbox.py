@@ -20,7 +20,7 @@ from ..config.phones import all_urls
 from ..config.schema import Config
 from ..config.secrets import mask
 from ..config.times import zone_of
-from ..remote.connection import check_name, script_for, ssh_words
+from ..remote.connection import script_for
 from ..report import box_words, http_trace
 from ..report.box_words import BoxAnswer
 from ..report.deliveries import words_of
@@ -29,6 +29,7 @@ from ..report.routes import Target, fits, targets
 from ..report.sending import send
 from ..system.clock import Clock, SystemClock, epoch, iso
 from ..system.errors import ConfigError, UsageError
+from ..system.ssh import check_name, ssh_words
 from ..text.moments import local
 from . import console
 from .context import configuration, state

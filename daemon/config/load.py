@@ -59,7 +59,7 @@ def load(path: Path | None) -> Config:
 
 def parse(text: str, path: str) -> Config:
     """Configuration from TOML ``text``. Raises ConfigError with the line it is about."""
-    where = _Where(path, text)
+    where = Where(path, text)
     table = toml(text, where.path)
     sentinels = discover()
     origins: dict[str, str] = {}
@@ -67,18 +67,18 @@ def parse(text: str, path: str) -> Config:
         if name not in SECTIONS and name not in _TABLES:
             raise where.unknown("section", name, (*SECTIONS, *_TABLES), name)
     sections = {
-        name: fill(cls, _table(table, name, where), name, where, origins)
+        name: fill(cls, table_of(table, name, where), name, where, origins)
         for name, cls in SECTIONS.items()
     }
     routes = {
         tag: fill(
             Route,
-            _table(table["routes"], tag, where, f"routes.{tag}"),
+            table_of(table["routes"], tag, where, f"routes.{tag}"),
             f"routes.{tag}",
             where,
             origins,
         )
-        for tag in _table(table, "routes", where)
+        for tag in table_of(table, "routes", where)
     }
     rules = read_rules(
         table.get("rule", []),
@@ -86,12 +86,12 @@ def parse(text: str, path: str) -> Config:
         where.error,
     )
     limits, disabled = {}, set()
-    given = _table(table, "sentinels", where)
+    given = table_of(table, "sentinels", where)
     for name in given:
         if name not in sentinels:
             raise where.unknown("sentinel", name, tuple(sentinels), f"sentinels.{name}")
     for name, sentinel in sentinels.items():
-        values = dict(_table(given, name, where, f"sentinels.{name}"))
+        values = dict(table_of(given, name, where, f"sentinels.{name}"))
         enabled = values.pop("enabled", True)
         if not isinstance(enabled, bool):
             raise where.error(f"sentinels.{name}.enabled", "is not true or false")
@@ -112,7 +112,7 @@ def parse(text: str, path: str) -> Config:
     return config
 
 
-def _check(config: Config, where: _Where) -> None:
+def _check(config: Config, where: Where) -> None:
     if config.platform.name and config.platform.name not in names():
         raise where.unknown("platform", config.platform.name, names(), "platform.name")
     try:
@@ -157,9 +157,10 @@ def toml(text: str, path: str) -> dict[str, Any]:
     return table
 
 
-def _table(
-    table: Mapping[str, Any], name: str, where: _Where, dotted: str = ""
+def table_of(
+    table: Mapping[str, Any], name: str, where: Where, dotted: str = ""
 ) -> Mapping[str, Any]:
+    """The table ``name``; empty where there is none. Raises ConfigError for another value."""
     value = table.get(name, {})
     if not isinstance(value, dict):
         dotted = dotted or name
@@ -171,7 +172,7 @@ def fill(
     cls: type[Any],
     values: Mapping[str, Any],
     section: str,
-    where: _Where,
+    where: Where,
     origins: dict[str, str],
 ) -> Any:
     """An instance of dataclass ``cls`` from ``values``.
@@ -240,12 +241,15 @@ def _plain(name: str) -> str:
     return re.sub(r"""[\s"']""", "", name)
 
 
-class _Where:
-    """Finds the line of a key, for messages."""
+class Where:
+    """Finds the line of a key, for messages. ``keys``: where a person finds all keys."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(
+        self, path: str, text: str, keys: str = "every key and its default: middlewatch config show"
+    ) -> None:
         self.path = path or "configuration"
         self._lines = text.splitlines()
+        self._keys = keys
 
     def _line(self, dotted: str) -> int | None:
         """Line of the key ``dotted``; for a key in an inline table, the line of that table."""
@@ -275,19 +279,20 @@ class _Where:
         return f"{self.path}:{line}" if line else self.path
 
     def error(self, dotted: str, problem: str, hint: str = "") -> ConfigError:
-        hint = hint or "every key and its default: middlewatch config show"
-        return ConfigError(f"{self.at(dotted)}: {dotted} {problem}", hint)
+        """What is wrong with the value of a key, to be raised."""
+        return ConfigError(f"{self.at(dotted)}: {dotted} {problem}", hint or self._keys)
 
     def unknown(
         self, what: str, name: str, known: typing.Sequence[str], dotted: str
     ) -> ConfigError:
+        """A name that is not among ``known``, with the nearest one that is; to be raised."""
         import difflib  # imported here: only needed for a typing error
 
         near = difflib.get_close_matches(name, known, 1, 0.4)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
         return ConfigError(
             f"{self.at(dotted)}: unknown {what} {dotted!r}; {hint}",
-            "every key and its default: middlewatch config show",
+            self._keys,
         )
 
 

@@ -38,7 +38,7 @@ def state_dir(given: str | None = None) -> Path:
 
 _OTHER_NAMES = (
     *("daemon.log", "daemon.log.1", "mirror.json", "panes", "runs", "boxes", "alert_urls"),
-    *("evidence", "answer_key", "mirror-trees.sqlite"),
+    *("evidence", "answer_key", "mirror-trees.sqlite", "queues", "launches"),
     *("reserve", "reserve-1", "reserve-2", "reserve-3"),
 )
 """What the state directory may hold without a store: these names are used elsewhere, too."""

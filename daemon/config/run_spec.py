@@ -77,6 +77,16 @@ class RunSpec:
     Only as this user the command may be started again."""
     gid: int | None = None
     """Its group."""
+    again: int = 0
+    """How often it may be started again by itself after an end that allows it; 0: a person does that."""
+    again_used: int = 0
+    """How often that was done already on the way to this attempt."""
+    plan: str = ""
+    """File with the phases of the training that it is one of; empty: it has none."""
+    phase: str = ""
+    """Name of the phase that it is."""
+    milestones: tuple[str, ...] = ()
+    """Saves with which earlier phases ended, or this one."""
     container: str = ""
     """Id of the container that it is in and we are not; empty: in none that /proc shows."""
     container_name: str = ""
@@ -119,7 +129,7 @@ class RunSpec:
         if not self.save_folders:  # as in older versions
             del data["save_folders"]
         for name, usual in _LATER.items():
-            if data[name] == usual:
+            if getattr(self, name) == usual:
                 del data[name]
         return data
 
@@ -139,6 +149,11 @@ _LATER: dict[str, object] = {
     "provisional": "",
     "uid": None,
     "gid": None,
+    "again": 0,
+    "again_used": 0,
+    "plan": "",
+    "phase": "",
+    "milestones": (),
     "container": "",
     "container_name": "",
     "container_log": "",

@@ -183,6 +183,16 @@ class Checkpoints:
 
 
 @dataclass(frozen=True)
+class Again:
+    """Section `[again]`: how long to wait before a run is started again by itself (`run --again N`)."""
+
+    pause_s: float = 60.0
+    """From the end of a run to its first new attempt. Each further pause is four times as long."""
+    longest_pause_s: float = 3600.0
+    """The longest of these pauses."""
+
+
+@dataclass(frozen=True)
 class MirrorSettings:
     """Section `[mirror]`: where verified checkpoints are copied to, and what else."""
 
@@ -232,6 +242,7 @@ class Config:
     watch: Watch = field(default_factory=Watch)
     platform: Platform = field(default_factory=Platform)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    again: Again = field(default_factory=Again)
     mirror: MirrorSettings = field(default_factory=MirrorSettings)
     cost: Cost = field(default_factory=Cost)
     routes: Mapping[str, Route] = field(default_factory=dict)

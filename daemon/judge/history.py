@@ -35,7 +35,7 @@ from middlewatch.sentinels.kit import (
 from middlewatch.sentinels.kit.saves.save_log import SaveLog
 
 from ..config.secrets import mask, mask_values
-from .curve import Curve
+from .curve import KEPT, TIME, Curve
 from .gpus import KnownGpus
 
 BOX_SAMPLES = 120
@@ -206,6 +206,7 @@ class RunHistory:
         times = ((at + by, number) for at, number in self.step_times)
         self.step_times = deque(times, self.step_times.maxlen)
         self.latest_at = {name: at + by for name, at in self.latest_at.items()}
+        self.curves.get(TIME, Curve()).move(by)
         if self.not_finite_since is not None:
             self.not_finite_since = (self.not_finite_since[0] + by, self.not_finite_since[1])
 
@@ -256,9 +257,9 @@ class RunHistory:
         self.steps.append(seen)
         if not self.step_times or seen.number != self.step_times[-1][1]:
             self.step_times.append((seen.at, seen.number))
-        for name in ("train_loss", "eval_loss"):
-            if name in seen.values and not seen.rank:
-                self.curves.setdefault(name, Curve()).add(seen.number, seen.values[name])
+        for name, value in (*seen.values.items(), (TIME, seen.at)):
+            if name in KEPT and not seen.rank:
+                self.curves.setdefault(name, Curve()).add(seen.number, value, KEPT[name])
 
     def _note_finite(self, seen: Step) -> None:
         if math.isfinite(seen.values["train_loss"]):
@@ -284,8 +285,7 @@ class RunHistory:
         own = (s for s in self.steps if s.at < since or (s.at <= last and s.number in known))
         self.steps = deque(own, self.steps.maxlen)
         # A traceback is complete only when the next line has come.
-        own_events = (e for e in self.events if e.at <= since + grace_s)
-        self.events = deque(own_events, self.events.maxlen)
+        self.events = deque((e for e in self.events if e.at <= since + grace_s), self.events.maxlen)
         self.phases = deque((p for p in self.phases if p.at <= last), self.phases.maxlen)
 
     def view(self, now: float) -> View:

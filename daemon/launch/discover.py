@@ -40,6 +40,7 @@ from .programs import (
 from .purpose import BOOSTS
 from .reports import reports_training, tees
 from .run_names import apart, by_place, named_by_itself
+from .slurm import held_by_terminal
 from .tmux import Unanswered, attach_tmux
 
 MIN_CPU = 0.5
@@ -221,7 +222,7 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
     holders = list({p.pid: p for p in (main, *ranks)}.values())
     out = OutputFinder(processes, log_dir).outputs(holders, name)
     started_at = processes.started_at(main)
-    notes = list(out.notes)
+    notes = [*out.notes, *filter(None, [held_by_terminal(main, processes)])]
     if not main.environ:
         notes.append(
             f"its environment is not readable: run as {_user_of(main, processes.proc)} or as root"

@@ -81,7 +81,7 @@ def rehearse(
     hook.mkdir()
     shutil.copyfile(rehearsal_hook.__file__, hook / "sitecustomize.py")
     report, output = out / "report.jsonl", out / "output.log"
-    env = environment(environ, hook, out, report, _free_port(), planned)
+    env = environment(environ, hook, out, report, free_port(), planned)
     before, names = _children(), set(_names(cwd))
     adopt()
     began = clock.monotonic()
@@ -218,7 +218,8 @@ def _size(count: int) -> str:
     return f"{count / (1 << 30):.1f} GiB" if count >= 1 << 29 else f"{count / (1 << 20):.0f} MiB"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

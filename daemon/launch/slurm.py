@@ -14,6 +14,9 @@ from .programs import program
 
 NODE_DAEMONS = frozenset(("slurmstepd", "slurmd"))
 """Names in /proc/PID/comm of the programs of Slurm on a node."""
+_IN_FOREGROUND = frozenset(("srun", "salloc"))
+_OUTLIVE = frozenset(("tmux", "screen"))
+_TERMINALS = ("/dev/pts/", "/dev/tty")
 _CGROUP = re.compile(r"/job_(\d+)(?:/step_(\w+))?")
 
 
@@ -75,3 +78,28 @@ def _is_script(process: Process, processes: Processes) -> bool:
     if match and match[2]:
         return match[2] == "batch"
     return "slurm_script" in " ".join(process.argv) or "SLURM_PROCID" not in process.environ
+
+
+def held_by_terminal(process: Process, processes: Processes) -> str:
+    """A sentence about the ``srun`` or ``salloc`` that ends with its terminal, and ``process`` with it.
+
+    Empty without one, and where it outlives the terminal: in tmux or screen, under nohup, in a batch job.
+    """
+    begun = starter(process, processes)
+    chains = [[one, *processes.ancestors(one)] for one in (process, begun) if one is not None]
+    for above in chains:
+        place = next((n for n, p in enumerate(above) if program(p).name in _IN_FOREGROUND), None)
+        if place is None:
+            continue
+        holder = above[place]
+        around = {p.comm.partition(":")[0].lower() for p in above[place:]}
+        if holder.ignores_hangup or around & _OUTLIVE or around & NODE_DAEMONS:
+            continue
+        if any(
+            (file := holder.file(fd)) and file.target.startswith(_TERMINALS) for fd in (0, 1, 2)
+        ):
+            return (
+                f"{program(holder).name} (pid {holder.pid}) holds it in the foreground of a terminal: when "
+                "that closes, it ends; a batch job does not need one (middlewatch launch --on slurm)"
+            )
+    return ""

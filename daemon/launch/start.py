@@ -62,6 +62,7 @@ def launch(
     keep_buffering: bool = False,
     env: Mapping[str, str] | None = None,
     user: User | None = None,
+    following: str = "",
 ) -> Launched:
     """Start ``command`` detached and return as soon as it runs.
 
@@ -76,6 +77,9 @@ def launch(
 
     With ``user``, the command runs as that user, with that user's environment and nothing of the
     caller's; only root can do that. Supervisor, log folder and exit file stay the caller's.
+
+    ``following``: the FIFO (:mod:`.next_command`) in which the supervisor waits, once the command has
+    ended, for what follows it.
 
     The log is appended to; its folder and that of the exit file are created. Raises
     UsageError when the command, a path or the chosen tool is not usable, MiddlewatchError
@@ -106,6 +110,10 @@ def launch(
         supervisor = [sys.executable, "-I", "-S", str(SUPERVISOR), "--name", name]
         supervisor += ["--log", str(log), "--exit-file", str(exit_file)]
         supervisor += ["--orders", handshake.orders, "--report", handshake.report]
+        if (
+            following and not other
+        ):  # what follows has the environment of the command, and our rights
+            supervisor += ["--next", following]
         if user is not None and other:
             groups = ",".join(map(str, user.groups))
             supervisor += ["--user", f"{user.uid}:{user.gid}:{groups}"]

@@ -13,7 +13,8 @@ bare interpreter), holds no file of the training open and does nothing but wait.
 
 Options: ``--name``, ``--log``, ``--exit-file``, ``--orders`` and ``--report`` (two FIFOs of the
 launcher), ``--detach`` (fork away from the caller), ``--show`` (follow the log on stdout), ``--user``
-(``UID:GID:GROUP,GROUP``: the command runs as this user; the supervisor itself stays root's).
+(``UID:GID:GROUP,GROUP``: the command runs as this user; the supervisor itself stays root's),
+``--next`` (a FIFO, see :func:`wait_for_next`).
 The orders are ``cwd``, the number of arguments, the arguments and the environment as
 ``NAME=value``, NUL-separated and preceded by their length in ten digits: neither a command
 line nor a disk ever shows the environment. The report is one line, ``started PID TICKS SUPERVISOR``
@@ -41,18 +42,16 @@ RETRIES_S = (1, 5, 15, 30, 60, 120, 300)
 """Seconds between attempts to write the exit file: about nine minutes in total, in which a person
 or a clean-up may free the disk. The copy in /dev/shm exists from the first attempt on."""
 ORDERS_S = 30
-"""Seconds to wait for the orders. The launcher waits half as long for our report, so after that
-nobody sends any."""
+"""Seconds to wait for the orders: the launcher waits half as long for our report, and then sends none."""
+NEXT_S = 24 * 3600
+"""Seconds to wait for what follows (our choice): the daemon says so within minutes, if it runs; else a
+person comes within a day."""
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """Exit codes of every shell for these two cases (POSIX, 2.8.2)."""
 
 TERMINAL_SIGNALS = (
-    _signal.SIGHUP,
-    _signal.SIGINT,
-    _signal.SIGQUIT,
-    _signal.SIGTSTP,
-    _signal.SIGTTIN,
-    _signal.SIGTTOU,
+    *(_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT),
+    *(_signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU),
 )
 """What a terminal sends when it closes or when somebody types into it."""
 
@@ -266,6 +265,14 @@ def release(keep_streams: bool) -> None:
     os.closerange(3, 1024)
 
 
+def tell(report: int, line: str) -> None:
+    """Answer the launcher. If it was killed meanwhile nobody reads it, and the command runs all the same."""
+    try:
+        os.write(report, line.encode())
+    except OSError:
+        return
+
+
 def pass_on_sigterm(pid: int) -> None:
     """Pass SIGTERM on to the command's process group; the supervisor itself does not end."""
 
@@ -297,26 +304,50 @@ def never_ran(code: int) -> dict[str, object]:
     """The exit record of a command that could not be started."""
     now = time.time()  # noqa: TID251  (as above)
     return {
-        "pid": None,
-        "start_ticks": None,
+        **dict.fromkeys(("pid", "start_ticks", "signal")),
         "exit_code": code,
-        "signal": None,
         "core": False,
-        "started_at": now,
-        "ended_at": now,
+        **dict.fromkeys(("started_at", "ended_at"), now),
         "max_rss_bytes": 0,
     }
+
+
+def wait_for_next(path: str, log: str, oom: str, env: dict[bytes, bytes]) -> None:
+    """Wait for the daemon's word on what follows the command, and start that in the command's own
+    environment, which only we still have: no disk ever saw it.
+
+    The word is one line in the FIFO ``path``, arguments with NUL between them; an empty one: nothing
+    follows. It is read once, so nothing is started twice. What is started writes to ``log``.
+    """
+    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)  # the group that it was passed on to is gone
+    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+    _signal.alarm(NEXT_S)
+    try:
+        # For writing too: it never ends, and the daemon sees by it that somebody reads.
+        fifo = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        words = os.read(fifo, 4096).partition(b"\n")[0].split(b"\0")
+    except OSError:
+        return
+    _signal.alarm(0)
+    if words == [b""] or os.fork():
+        return
+    try:
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        become(out, oom, "", b"/", words, env)
+    finally:
+        os._exit(NOT_EXECUTABLE)
 
 
 def supervise(options: dict[str, str]) -> int:
     """The whole life of a supervisor; returns its exit code, that of the command."""
     log_path, exit_file = options["--log"], options["--exit-file"]
     os.closerange(3, 1024)  # the command must not inherit what tmux or systemd left open
+    _signal.alarm(ORDERS_S)  # if the launcher has died, nobody opens the other end
     # Opened before the fork: if we die without a report, the launcher sees the end of the FIFO.
     report = os.open(options["--report"], os.O_WRONLY | os.O_CLOEXEC)
     if "--detach" in options:
         detach()
-    _signal.alarm(ORDERS_S)  # if the launcher has died, nothing will come through the FIFO
+    _signal.alarm(ORDERS_S)  # again, as a fork ends it: nothing may come through this FIFO either
     cwd, argv, env = read_orders(options["--orders"])
     _signal.alarm(0)
     for signum in TERMINAL_SIGNALS:
@@ -335,12 +366,13 @@ def supervise(options: dict[str, str]) -> int:
         command = argv[0].decode(errors="replace")
         os.write(log, f"middlewatch: cannot start {command!r}: {reason}\n".encode())
         save(exit_file, record(never_ran(code)))
-        os.write(report, f"failed {code} {os.getpid()} {reason}\n".encode())
+        tell(report, f"failed {code} {os.getpid()} {reason}\n")
         return code
     pass_on_sigterm(pid)
     ticks = start_ticks(pid)
-    os.write(report, f"started {pid} {ticks} {os.getpid()}\n".encode())
-    argv, env = [], {}
+    tell(report, f"started {pid} {ticks} {os.getpid()}\n")
+    following = options.get("--next", "")
+    argv, env = [], env if following else {}
     show = "--show" in options
     tail = follow(log_path, pid) if show else 0
     release(keep_streams=show)
@@ -349,6 +381,8 @@ def supervise(options: dict[str, str]) -> int:
     save(exit_file, record(ending(pid, ticks, started, status, rss)))
     if tail:
         os.waitpid(tail, 0)  # the pane closes when we end: let it show the last lines first
+    if following:
+        wait_for_next(following, f"{following}.log", oom, env)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code  # like a shell: 128 + number of the signal
 

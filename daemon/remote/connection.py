@@ -1,14 +1,12 @@
 """A box that the system's ssh reaches: programs run there, and what went wrong in words.
 
-The name is given to ssh as it was typed, so aliases, keys, jumps, ports and agents of
-``~/.ssh/config`` count. ssh asks nothing here, and a dead connection is noticed within 15 s. What a
-program is to know that is secret goes through its standard input, never through a command line.
+How ssh is called: :mod:`..system.ssh`. What a program is to know that is secret goes through its standard
+input, never through a command line.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -16,11 +14,8 @@ from typing import NamedTuple
 
 from ..system.clock import Clock, SystemClock
 from ..system.errors import DaemonUnreachable, MiddlewatchError, UsageError
+from ..system.ssh import check_name, ssh_words
 
-CONNECT_S = 10
-"""Seconds for a connection. With :data:`ALIVE_S` twice a dead one is told within 15 s."""
-ALIVE_S = 4
-"""Seconds of silence after which ssh asks the other side for a sign, twice."""
 PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each further try. Our choice: all together are less than a box takes to start."""
 _SSH_FAILED = 255
@@ -29,7 +24,6 @@ _NOT_FOUND = 127
 _WORDS = 400
 _LONGEST = 512 << 20
 """Bytes of an answer at most: the manifest of a million files is 200 MB."""
-_NAME = re.compile(r"[^\s\x00-\x20\x7f-][^\s\x00-\x1f\x7f]*")
 
 PROGRAMS = ("$HOME/.middlewatch/bin/middlewatch", "/opt/middlewatch/bin/middlewatch")
 """Where the program is looked for on a box after ``PATH``: ssh starts no login shell, so what a profile
@@ -55,35 +49,6 @@ class Done(NamedTuple):
     status: int
     out: str
     err: str
-
-
-def ssh_words() -> list[str]:
-    """The program that reaches a box, with its options; ``$RSYNC_RSH`` names another, as for rsync."""
-    try:
-        words = shlex.split(os.environ.get("RSYNC_RSH") or "ssh")
-    except ValueError:
-        raise UsageError("RSYNC_RSH is no command line: a quote is open") from None
-    if os.path.basename(words[0]) != "ssh":
-        return words
-    options = {
-        "BatchMode": "yes",
-        "ConnectTimeout": str(CONNECT_S),
-        "ServerAliveInterval": str(ALIVE_S),
-        "ServerAliveCountMax": "2",
-    }
-    return [
-        *words,
-        *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
-    ]
-
-
-def check_name(host: str) -> str:
-    """The name of a box. Raises UsageError for one that ssh would take for an option."""
-    if not _NAME.fullmatch(host):
-        raise UsageError(
-            f"{host!r} is no name of a box", "as you would type it after ssh: user@host"
-        )
-    return host
 
 
 class Box:

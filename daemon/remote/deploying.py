@@ -21,7 +21,8 @@ from typing import Any
 
 from ..system.clock import Clock, iso
 from ..system.errors import Refused, UsageError
-from .connection import PAUSES_S, Box, BoxUnreachable, Done, RemoteFailed, ssh_words
+from ..system.ssh import ssh_words
+from .connection import PAUSES_S, Box, BoxUnreachable, Done, RemoteFailed
 from .probe import LEAST_BYTES, Probe
 from .wheels import collect, lines_for, own_wheel
 

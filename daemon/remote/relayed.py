@@ -20,7 +20,8 @@ from ..client import Client, Say
 from ..system import json_patch, jsonlines
 from ..system.clock import Clock, SystemClock
 from ..system.errors import DaemonUnreachable
-from .connection import BoxUnreachable, check_name, script_for, ssh_words
+from ..system.ssh import check_name, ssh_words
+from .connection import BoxUnreachable, script_for
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds before each further try; the last one from then on. Our choice: a box that restarts is seen within

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from ..system.clock import Clock
 from ..system.errors import MiddlewatchError, UsageError
-from .connection import PAUSES_S, BoxUnreachable, check_name, ssh_words
+from ..system.ssh import check_name, ssh_words
+from .connection import PAUSES_S, BoxUnreachable
 from .manifest import OneFile, Place
 
 SILENT_S = 15

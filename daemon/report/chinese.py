@@ -15,6 +15,8 @@ LABELS: Mapping[str, str] = {
     "CORRECTED": "更正",
     "FINISHED": "已完成",
     "FAILED": "失败",
+    "RESUMING": "续训",
+    "PHASE": "阶段",
     "TEST": "测试",
     "DRILL": "演练",
     "STILL FINE": "一切正常",

@@ -85,7 +85,7 @@ def compose(
     """
     incident = change.incident
     runs = [(name, checkpoints), *others]
-    names = [_short(one, 60) for one, _ in runs]
+    names = [short(one, 60) for one, _ in runs]
     alerted = incident.alerted_at is not None
     label = {
         "opened": incident.severity.label.upper(),
@@ -98,28 +98,28 @@ def compose(
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
     if not resolved:
         what = sentence(what, entry.title if entry else "")
-    told = _short(what, 120)
+    told = short(what, 120)
     brief = f"{len(names)} runs" if others else ""
-    title = titled(label, _several(names), _short(host, 60), told, brief)
+    title = titled(label, _several(names), short(host, 60), told, brief)
     whole_name = [] if others or names[0] in title else [f"Run: {names[0]}"]
-    whole_name += [] if _short(host, 60) in title else [f"Box: {_short(host, 60)}"]
+    whole_name += [] if short(host, 60) in title else [f"Box: {short(host, 60)}"]
     if resolved:
         lasted = span(now - incident.opened_at)
-        long = [] if repeats(what, (told,)) else [f"Seen to be well: {_short(what, 300)}."]
+        long = [] if repeats(what, (told,)) else [f"Seen to be well: {short(what, 300)}."]
         body = [
             *whole_name,
             *long,
-            f"{incident.trouble} is over after {lasted}. It was: {_short(incident.summary, 300)}",
-            *([f"{_short(cost, 120)}."] if cost else []),
+            f"{incident.trouble} is over after {lasted}. It was: {short(incident.summary, 300)}",
+            *([f"{short(cost, 120)}."] if cost else []),
             f"Incident {incident.id}: middlewatch explain {incident.id}",
         ]
         return Message(title, "\n".join(body), "success", incident.id, incident.trouble)
-    proofs = [_short(e.text, 240) for e in incident.evidence[:3]]
+    proofs = [short(e.text, 240) for e in incident.evidence[:3]]
     # What the title has said, the body does not say again.
-    whole = _short(incident.summary, 300)
+    whole = short(incident.summary, 300)
     lines = whole_name if repeats(whole, (told, *proofs)) else [*whole_name, whole]
     if others:
-        lines.append(f"Runs concerned: {_short(', '.join(names), 200)}")
+        lines.append(f"Runs concerned: {short(', '.join(names), 200)}")
     if change.kind == "raised" and alerted:
         lines.append(f"It got worse: {change.was} before.")
     # Without an earlier push there is nothing to correct.
@@ -128,17 +128,17 @@ def compose(
     lines.append(f"Since {past(incident.onset, now)}")
     news = [text for text in proofs if not repeats(text, (told,))] or proofs[:1]
     lines += [f"Proof: {_unless_told(text, told)}" for text in news]
-    lines += [f"Symptom: {_short(s, 120)}" for s in incident.symptoms[:2]]
+    lines += [f"Symptom: {short(s, 120)}" for s in incident.symptoms[:2]]
     for place, (one, saves) in enumerate(runs[:SHOWN]):
-        of = f"{_short(one, 40)}: " if others else ""
+        of = f"{short(one, 40)}: " if others else ""
         good = last_good(saves, () if place else claims, incident, now)
-        lines.append(of + _short(good.text, 480))
+        lines.append(of + short(good.text, 480))
     if cost:
-        lines.append(_short(cost[0].upper() + cost[1:], 160))
-    lines.append(_first(incident, entry, spec))
+        lines.append(short(cost[0].upper() + cost[1:], 160))
+    lines.append(first_line(incident, entry, spec))
     lines.append(f"Incident {incident.id}: middlewatch explain {incident.id}")
     kind = _KINDS[incident.severity]
-    return Message(title, _fit(lines), kind, incident.id, incident.trouble)
+    return Message(title, fitted(lines), kind, incident.id, incident.trouble)
 
 
 def plain(change: Change, name: str, host: str, now: float) -> Message:
@@ -146,17 +146,17 @@ def plain(change: Change, name: str, host: str, now: float) -> Message:
     incident, resolved = change.incident, change.kind == "resolved"
     label = "RESOLVED" if resolved else incident.severity.label.upper()
     what = str(incident.details.get("outcome", "")) if resolved else incident.summary
-    title = titled(label, _short(name, 60), _short(host, 60), _short(what, 120))
+    title = titled(label, short(name, 60), short(host, 60), short(what, 120))
     lines = [f"Since {past(incident.onset, now)}"]
-    lines += [f"Proof: {_short(e.text, 240)}" for e in incident.evidence[:1]]
+    lines += [f"Proof: {short(e.text, 240)}" for e in incident.evidence[:1]]
     lines += [f"First step: middlewatch explain {incident.trouble}", f"Incident {incident.id}"]
     kind = "success" if resolved else _KINDS[incident.severity]
-    return Message(title, _fit(lines), kind, incident.id, incident.trouble)
+    return Message(title, fitted(lines), kind, incident.id, incident.trouble)
 
 
 def plain_end(name: str, host: str, reason: str) -> Message:
     """The push about the end of a run when :func:`failed` fails."""
-    title = titled("FAILED", _short(name, 60), _short(host, 60), _short(mask(reason), 120))
+    title = titled("FAILED", short(name, 60), short(host, 60), short(mask(reason), 120))
     return Message(title, "First step: middlewatch status", "failure")
 
 
@@ -176,10 +176,10 @@ def _unless_told(proof: str, told: str) -> str:
     return f"{place[1]} (quoted above)" if place is not None and quoted else proof
 
 
-def _first(incident: Incident, entry: HandbookPage | None, spec: RunSpec | None = None) -> str:
+def first_line(incident: Incident, entry: HandbookPage | None, spec: RunSpec | None = None) -> str:
     """The line with the first step."""
     step, safe = first_step(incident, entry, spec)
-    return f"First step{'' if safe else ' (costly)'}: {_short(mask(step), 400)}"
+    return f"First step{'' if safe else ' (costly)'}: {short(mask(step), 400)}"
 
 
 def _corrected(was: str, trouble: str) -> str:
@@ -192,11 +192,11 @@ def _corrected(was: str, trouble: str) -> str:
 
 def finished(name: str, host: str, status: dict[str, Any]) -> Message:
     """The push about a run that finished, by its ``status --json``."""
-    lines = [f"The run reached its end: {_short(status['state_reason'], 300)}."]
-    lines += _reached(status)
+    lines = [f"The run reached its end: {short(status['state_reason'], 300)}."]
+    lines += reached(status)
     lines += _paid(status)
     lines.append("Copy and verify the results, then stop the box: it is still billed.")
-    return Message(f"[FINISHED] {_short(name, 60)} on {_short(host, 60)}", _fit(lines), "success")
+    return Message(f"[FINISHED] {short(name, 60)} on {short(host, 60)}", fitted(lines), "success")
 
 
 def failed(
@@ -214,11 +214,11 @@ def failed(
     how = _exit_words(status["exit"])
     lines = []
     if cause is not None:
-        lines.append(f"The cause was told before: {_short(cause.summary, 200)}")
-        lines += [f"Symptom: {_short(s, 200)}" for s in cause.symptoms[-1:]]
+        lines.append(f"The cause was told before: {short(cause.summary, 200)}")
+        lines += [f"Symptom: {short(s, 200)}" for s in cause.symptoms[-1:]]
     last = next((line for line in reversed(status["log_tail"]) if line.strip()), "")
-    lines += [f"Last line of its log: {_short(mask(last), 200)}"] if last else []
-    lines += _reached(status)
+    lines += [f"Last line of its log: {short(mask(last), 200)}"] if last else []
+    lines += reached(status)
     lines += _paid(status)[:1]
     if cause is None:
         lines += [
@@ -226,10 +226,10 @@ def failed(
             "No incident is open",
         ]
     else:
-        lines += [_first(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
-    title = titled("FAILED", _short(name, 60), _short(host, 60), how)
+        lines += [first_line(cause, entry), f"Incident {cause.id}: middlewatch explain {cause.id}"]
+    title = titled("FAILED", short(name, 60), short(host, 60), how)
     about = ("", "failed") if cause is None else (cause.id, cause.trouble)
-    return Message(title, _fit(lines), "failure", *about)
+    return Message(title, fitted(lines), "failure", *about)
 
 
 def _exit_words(exit_: dict[str, int | None] | None) -> str:
@@ -242,17 +242,15 @@ def _exit_words(exit_: dict[str, int | None] | None) -> str:
 def _paid(status: dict[str, Any]) -> list[str]:
     """What the run cost, and what a stop of the box would start; nothing where that is not known."""
     cost, platform = status.get("cost"), status.get("platform")
-    lines = [] if cost is None else [f"Cost: {_short(cost['text'], 240)}"]
+    lines = [] if cost is None else [f"Cost: {short(cost['text'], 240)}"]
     if platform is not None and platform["stop"]:
         undo = "" if platform["stop_can_be_undone"] else ", which cannot be undone"
-        lines.append(
-            _short(f"Stops the meter on {platform['name']}: {platform['stop']}{undo}", 200)
-        )
-        lines += [_short(one, 200) for one in platform["if_stopped_now"][:1]]
+        lines.append(short(f"Stops the meter on {platform['name']}: {platform['stop']}{undo}", 200))
+        lines += [short(one, 200) for one in platform["if_stopped_now"][:1]]
     return lines
 
 
-def _reached(status: dict[str, Any]) -> list[str]:
+def reached(status: dict[str, Any]) -> list[str]:
     """Lines with the last step and the newest good checkpoint of a run that ended."""
     now, lines = status["now"], []
     loss = now["values"].get("train_loss")
@@ -261,7 +259,7 @@ def _reached(status: dict[str, Any]) -> list[str]:
         lines.append(f"Last step {number(now['step'])}{shown}")
     resume = status["checkpoints"]["resume_from"]
     newest = newest_text(status["checkpoints"].get("pending", ()), resume)
-    return [*lines, f"Newest good checkpoint: {_short(newest, 400)}"]
+    return [*lines, f"Newest good checkpoint: {short(newest, 400)}"]
 
 
 def not_good(
@@ -271,13 +269,13 @@ def not_good(
 
     ``good``: the newest checkpoint that is good. ``incident``: id of what was told then, or empty.
     """
-    told = _short(seen.path.rpartition("/")[2], 80)
-    title = titled("CORRECTED", _short(name, 60), _short(host, 60), f"{told} is {seen.state}")
-    lines = [f"An earlier push called it still being checked: {_short(seen.path, 200)}"]
-    lines.append(f"It is {seen.state}: {_short(seen.detail, 300)}")
-    lines.append(f"Newest good checkpoint: {_short(good or 'none is known', 400)}")
+    told = short(seen.path.rpartition("/")[2], 80)
+    title = titled("CORRECTED", short(name, 60), short(host, 60), f"{told} is {seen.state}")
+    lines = [f"An earlier push called it still being checked: {short(seen.path, 200)}"]
+    lines.append(f"It is {seen.state}: {short(seen.detail, 300)}")
+    lines.append(f"Newest good checkpoint: {short(good or 'none is known', 400)}")
     lines.append(f"Incident {incident}: middlewatch explain {incident}" if incident else "")
-    return Message(title, _fit(lines).rstrip(), "warning", incident)
+    return Message(title, fitted(lines).rstrip(), "warning", incident)
 
 
 def store_lost(host: str, aside: str, *, in_use: bool = False) -> Message:
@@ -298,9 +296,9 @@ def store_lost(host: str, aside: str, *, in_use: bool = False) -> Message:
             "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch"
         ]
     if aside:
-        lines.append(f"The damaged file was kept: {_short(aside, 200)}")
+        lines.append(f"The damaged file was kept: {short(aside, 200)}")
     lines += [*step, "Then look for the cause: df -h, and the kernel log for errors of the disk."]
-    title = f"[WARNING] middlewatch on {_short(host, 60)} has lost its memory"
+    title = f"[WARNING] middlewatch on {short(host, 60)} has lost its memory"
     return Message(title, "\n".join(lines), "warning")
 
 
@@ -308,35 +306,35 @@ def not_read(host: str, lost: Sequence[str]) -> Message:
     """The push about documents of the store that cannot be read; ``lost``: their kinds and ids."""
     lines = [
         "Records in the store of middlewatch cannot be read. They are kept, and not used any more:",
-        *(_short(one, 100) for one in lost),
+        *(short(one, 100) for one in lost),
         "A run among them that still runs is watched from here on; what was known of it is lost.",
         "First step: name the runs that are missing in `middlewatch runs`: middlewatch watch",
     ]
-    title = f"[WARNING] middlewatch on {_short(host, 60)} cannot read a part of its memory"
-    return Message(title, _fit(lines), "warning")
+    title = f"[WARNING] middlewatch on {short(host, 60)} cannot read a part of its memory"
+    return Message(title, fitted(lines), "warning")
 
 
 def with_aside(message: Message, aside: str) -> Message:
     """The same push with one more sentence behind its first line."""
     first, *rest = message.body.split("\n")
-    return replace(message, body=_fit([first, _short(aside, 300), *rest]))
+    return replace(message, body=fitted([first, short(aside, 300), *rest]))
 
 
 def drilled(message: Message) -> Message:
     """The same push, marked as a drill in its title and its body."""
     notice = "This is a drill: a toy run got into this trouble on purpose, nothing real is wrong."
-    body = _fit([notice, *message.body.split("\n")])
+    body = fitted([notice, *message.body.split("\n")])
     return replace(message, title=f"[DRILL] {message.title}", body=body)
 
 
-def _short(text: str, limit: int) -> str:
+def short(text: str, limit: int) -> str:
     """Printable characters on one line, cut to ``limit``: a title may become a mail header. Nothing in
     it is obeyed by a chat service."""
     text = defused(one_line(text))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _fit(lines: Sequence[str]) -> str:
+def fitted(lines: Sequence[str]) -> str:
     """Join within the limit; the last two lines (first step, id) are never the ones cut."""
     tail = "\n".join(lines[-2:])
     head, room = "\n".join(lines[:-2]), MAX_BODY - len(tail) - 1

@@ -181,7 +181,7 @@ class Alerter:
             if seen.state == "pending":
                 watched.saves.promised.setdefault(seen.path, "")
         run, name, host = watched.spec.id, watched.spec.name, self._context.host
-        if self._silenced(run, ""):
+        if self._silenced(run, "") or self._context.restarts.tells_end(watched):
             return
         if watched.state == "finished" and self._context.config.alerts.finished:
             message = messages.finished(name, host, self._context.status(watched))
@@ -277,6 +277,8 @@ class Alerter:
 
     def _begins_again(self, incident: Incident) -> bool:
         """True while another attempt of the job that has ended may still come."""
+        if self._context.restarts.holds(incident):
+            return True
         waits = incident.alerted_at is None and bool(incident.details.get("requeued"))
         return waits and self._context.clock.now() - incident.opened_at < REQUEUED_S
 
@@ -320,7 +322,8 @@ class Alerter:
             message = replace(message, run=watched.spec.name)
         if verdict == "last":
             message = messages.with_aside(message, COMES_AND_GOES)
-        if aside := self._context.asides.get(run):
+        promised = self._context.restarts.promise(run, message.incident)
+        if aside := self._context.asides.get(run) or promised:
             message = messages.with_aside(message, aside)
         if self._context.drill:
             message = messages.drilled(message)

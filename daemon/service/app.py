@@ -40,6 +40,7 @@ from ..system.pump import Pump
 from ..system.store import Store
 from ..text.terminal import clean
 from . import mirroring, state_lock
+from .again import Again
 from .alerting import Alerter
 from .answers import Answers
 from .attribution import Attribution
@@ -117,6 +118,7 @@ class App:
             hang if "hang" in enabled else None,
             getattr(hang, "floor_s", 60.0) / 2,
         )
+        self._again = Again(self.context, self._alerter, self._judging.tell, restorer)
         self._finding = Finding(
             self.context,
             self._alerter,
@@ -332,6 +334,8 @@ class App:
         watched.saves.searches = self._searches
         watched.saves.others = lambda: [r for r in context.runs.values() if r is not watched]
         watched.saves.learnt = lambda: self._learnt(watched)
+        if saved is None:
+            context.restarts.seed(watched)
         if watched.alive:
             for pumped in self.context.box_sources:
                 watched.history.add(pumped.state)
@@ -354,7 +358,13 @@ class App:
         self._judging.tick()
         self._care.mind_store()
         alerter, dead_man = self._alerter, self._dead_man
-        for part in (alerter.pump, dead_man.tick, self._digests.tick, self._answers.tick):
+        for part in (
+            alerter.pump,
+            dead_man.tick,
+            self._digests.tick,
+            self._answers.tick,
+            self._again.tick,
+        ):
             self._loop.serve(part)
         descriptors.own.settle()
 

@@ -16,6 +16,7 @@ from ..box.durability import PathDurability
 from ..config import times
 from ..config.paths import StateDir
 from ..config.platform_profiles import Profile
+from ..config.run_spec import RunSpec
 from ..config.schema import Config
 from ..judge.history import BoxHistory
 from ..judge.incidents import Incident, Incidents
@@ -30,6 +31,7 @@ from ..system.store import Store
 from ..system.worker import module_argv
 from ..text import moments
 from ..text.similar import meant, named
+from .restarts import Restarts
 from .watched_run import WatchedRun
 
 STANDSTILL_TOLD_S = 3600.0
@@ -81,6 +83,8 @@ class Context:
     """A sentence about pushes that were kept back, if some were."""
     answers: Callable[[], str] = field(default=lambda: "")
     """A sentence about answers from the phone, if something is wrong with them."""
+    restarts: Restarts = field(default_factory=Restarts)
+    """Starts runs again by themselves."""
     heartbeat: Callable[[], dict[str, Any]] | None = None
     """How the heartbeat stands."""
 
@@ -124,6 +128,16 @@ class Context:
             )
         return max(known, key=lambda r: (r.alive, not r.spec.provisional, r.facts.watched_since))
 
+    def attempts_before(self, spec: RunSpec) -> Iterator[WatchedRun]:
+        """The attempt before, and those before it as far as the daemon has started what followed."""
+        met = set[str]()
+        while (before := self.runs.get(spec.resumed_from or "")) and before.spec.id not in met:
+            met.add(before.spec.id)
+            yield before
+            if not spec.again_used:
+                return
+            spec = before.spec
+
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""
         self.store.put("incident", incident.id, incident.to_json(), self.clock.now())
@@ -137,7 +151,11 @@ class Context:
         watched = self.runs.get(incident.run)
         spec = watched.spec if watched else None
         doc = facts.incident(incident, self.page_of(incident), spec)
-        return doc | {"cost": money.loss_json(self.loss_of(incident), self.price)}
+        found = self.loss_of(incident)
+        lost = None if found is None else {"what": found.what, "seconds": round(found.seconds, 1)}
+        if lost is not None and found is not None:
+            lost["steps"] = None if found.steps is None else round(found.steps)
+        return doc | {"cost": money.loss_json(found, self.price), "lost": lost}
 
     def loss_of(self, incident: Incident) -> money.Loss | None:
         """The time and the steps that an incident cost; ``None``: none, or not known."""
@@ -174,6 +192,8 @@ class Context:
         gpus = watched.history.gpus.of_run
         status["gpus"] = None if gpus is None else sorted(gpus)
         status["attempt"] = watched.spec.attempt
+        status["phase"] = watched.spec.phase or None
+        status["again"] = self.restarts.shown(watched)
         status["provisional"] = watched.spec.provisional
         status["heartbeat"] = self.heartbeat() if self.heartbeat is not None else None
         if watched.spec.provisional and watched.alive:

@@ -296,13 +296,18 @@ class Finding:
             unit, done = "epoch", [s.epoch for s in history.steps if s.epoch is not None]
         if len(done) < ENOUGH_STEPS:
             return
-        if after_failure(earlier.spec, earlier.exit, spec):
+        if spec.again_used and done[-1] <= max(
+            (s for _, s in earlier.history.step_times), default=0
+        ):
+            return  # it has to gain something first
+        if spec.again_used or after_failure(earlier.spec, earlier.exit, spec):
             watched.history.facts = replace(watched.history.facts, after_failure=True)
         words = f"attempt {spec.attempt} ({spec.id}) trains again; {unit} {number(done[-1])} now"
-        for incident in self._context.incidents.open(earlier.spec.id):
-            if incident.tells_end or incident.holds_end or incident.fatal:
-                now = self._context.clock.now()
-                self._tell(earlier, self._context.incidents.resolve(incident, now, words))
+        for one in self._context.attempts_before(spec):
+            for incident in self._context.incidents.open(one.spec.id):
+                if incident.tells_end or incident.holds_end or incident.fatal:
+                    now = self._context.clock.now()
+                    self._tell(one, self._context.incidents.resolve(incident, now, words))
 
     def _followed(self, watched: WatchedRun) -> str:
         """What is seen at once after an end: survivors, or the next attempt of a wrapper."""

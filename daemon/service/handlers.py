@@ -22,7 +22,7 @@ from ..checkpoints.ranking import RankingRules
 from ..config import phones
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
-from ..report import facts
+from ..report import facts, metric_rows
 from ..sources.told_verdicts import told_verdict
 from ..system import procfs
 from ..system.clock import iso
@@ -87,6 +87,8 @@ class Handlers:
             "routes": self.routes,
             "ending": self.ending,
             "forget": self.forget,
+            "again": self.again,
+            "metrics": self.metrics,
             "outbox": self.outbox,
             "stop": self.stop,
         }
@@ -337,6 +339,19 @@ class Handlers:
         self._context.store.flush()
         folder = self._context.state.status_page(watched.spec.id).parent
         return {"run": watched.spec.id, "folder": str(folder)}
+
+    def metrics(self, question: Question) -> dict[str, Any]:
+        """What is kept of the numbers of a run, and which logs have all of them."""
+        watched = self._context.find_run(question.get("run"))
+        head = {"run": watched.spec.id, "logs": list(watched.spec.logs)}
+        return head | metric_rows.kept(watched.history)
+
+    def again(self, question: Question) -> dict[str, Any]:
+        """Set how often a run may be started again by itself; 0 calls it off."""
+        watched, most = self._context.find_run(question["run"]), int(question["most"])
+        if most < 0:
+            raise UsageError("a limit is 0 or more", "--again 3")
+        return self._context.restarts.limit(watched, most)
 
     def stop(self, question: Question) -> dict[str, Any]:
         """Stop the daemon after this answer was sent."""

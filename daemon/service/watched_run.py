@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from middlewatch.sentinels.kit import (
@@ -296,7 +297,7 @@ class WatchedRun:
             now,
             steps=self.history.steps,
             claims=self.history.claimed_saves,
-            rules=rules,
+            rules=replace(rules, paths=self.spec.milestones),
             started_at=self.facts.started_at,
             before=self.index,
             settled=self._settled,

@@ -297,6 +297,7 @@ class KnownGpus:
             remap_failed=gpu["remap_failed"],
             minor=gpu.get("minor"),
             bus_id=gpu.get("bus_id") or "",
+            capability=".".join(map(str, gpu.get("cc") or ())),
         )
 
     def _complaints(self, now: float, uuid: str, gpu: Mapping[str, Any]) -> Iterable[str]:

@@ -38,6 +38,13 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
     return fd
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can open; what was in it is gone. Raises OSError."""
+    fd = open_private(path, os.O_WRONLY | os.O_TRUNC)
+    with open(fd, "wb") as file:
+        file.write(data)
+
+
 def make_private(folder: Path) -> None:
     """Make a folder with mode 0700, and those above it that are missing; one that is there, and
     ours, gets that mode. Raises OSError, and Refused for one of another user."""

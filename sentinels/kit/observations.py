@@ -277,8 +277,8 @@ class GpuSample:
     """True when a faulty row of its memory could not be replaced by a spare row."""
     minor: int | None = None
     """N of its device file ``/dev/nvidiaN``."""
-    bus_id: str = ""
-    """Its PCI address, by which the kernel log names it; empty when not known."""
+    bus_id: str = ""  # by which the kernel log names it; empty when not known
+    capability: str = ""  # compute capability, like 9.0; empty when not known
 
     @property
     def place(self) -> str:

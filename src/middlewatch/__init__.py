@@ -1,7 +1,8 @@
 """middlewatch: the night watch over GPU training on rented boxes.
 
 The rooms are ``daemon`` (watches, remembers, tells), ``sentinels`` (pure rules) and ``tui`` (shows). Nothing
-lives here but :func:`.saving.atomic_save`, for those who write a training loop of their own.
+lives here but :func:`.saving.atomic_save`, for those who write a training loop of their own, and the door to
+:mod:`.notebook`.
 """
 
 from __future__ import annotations

@@ -197,7 +197,19 @@ class Box:
             f"step {at_least}",
         )
 
+    def waiting(self) -> list[int]:
+        """Processes of this box that wait for a word of the daemon on what follows a run, or carry it out."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                words = (folder / "cmdline").read_bytes() if folder.name.isdigit() else b""
+                ours = {b"--next", b"--ordered"} & set(words.split(b"\0"))
+                found += [int(folder.name)] if ours and str(self.state).encode() in words else []
+        return found
+
     def close(self) -> None:
+        for pid in self.waiting():  # it would start a daemon again, or wait for a day
+            end(pid)
         with contextlib.suppress(Exception):
             # Discovery finds the runs of other tests as well: those are not ours to end.
             pids = [r["pid"] for r in self.ask("runs") if r["cwd"].startswith(str(self.root))]
@@ -205,6 +217,8 @@ class Box:
             self.until(lambda: not is_alive(pid), "the end of the daemon")
             for pid in pids:
                 end(pid)
+        for pid in self.waiting():
+            end(pid)
         for process in self.started:
             end(process.pid)
             process.wait()

@@ -214,11 +214,15 @@ class DockerEngine:
             self.process = None
 
     def close(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
-            for one in json.loads(self.ask("GET", "/containers/json?all=1")[1]):
-                self.ask("DELETE", f"/containers/{one['Id']}?force=1")
-        self.stop()
+        try:
+            if self.process is not None:
+                self.process.send_signal(signal.SIGCONT)
+                for one in json.loads(self.ask("GET", "/containers/json?all=1")[1]):
+                    self.ask("DELETE", f"/containers/{one['Id']}?force=1")
+        finally:
+            self.stop()
+            for place in self.folder.glob("exec/netns/*"):  # of the network of the machine
+                subprocess.run(["umount", str(place)], capture_output=True, check=False)
 
     def ask(
         self, method: str, target: str, body: Any = None, *, raw: bool = False
@@ -264,12 +268,7 @@ class DockerEngine:
     ) -> int:
         """Start a container; the pid of its first process on this machine."""
         tty = bool(host.pop("Tty", False))
-        real = [p for p in _LINKS if Path("/", p).is_dir() and not Path("/", p).is_symlink()]
-        shown = {f"/{p}": Path("/", p) for p in ("usr", *real)}
-        base = Path(sys.base_prefix)
-        if not base.is_relative_to("/usr"):
-            shown[str(base)] = base
-        binds = [f"{path}:{inside}:ro" for inside, path in shown.items()]
+        binds = programs_shown()
         binds += [f"{path}:{inside}" for inside, path in (mounts or {}).items()]
         body = {
             "Image": f"{self.IMAGE}:latest",
@@ -286,6 +285,16 @@ class DockerEngine:
     def inspect(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.ask("GET", f"/containers/{name}/json")[1])
         return found
+
+
+def programs_shown() -> list[str]:
+    """The folders with the programs of this machine, as binds of a container: ``/usr:/usr:ro``."""
+    real = [p for p in _LINKS if Path("/", p).is_dir() and not Path("/", p).is_symlink()]
+    shown = [Path("/", p) for p in ("usr", *real)]
+    base = Path(sys.base_prefix)
+    if not base.is_relative_to("/usr"):
+        shown.append(base)
+    return [f"{path}:{path}:ro" for path in shown]
 
 
 @contextlib.contextmanager

@@ -32,6 +32,8 @@ from middlewatch.daemon.config import load, run_spec
 from middlewatch.daemon.config.paths import StateDir
 from middlewatch.daemon.config.platform_facts import facts_of_all
 from middlewatch.daemon.config.schema import SECTIONS, Route
+from middlewatch.daemon.jobs import read as jobs
+from middlewatch.daemon.jobs.job import TABLES, Phase
 from middlewatch.daemon.judge import causes, incidents
 from middlewatch.daemon.launch.exit_record import ExitRecord
 from middlewatch.daemon.report import outbox
@@ -136,6 +138,10 @@ def _kind(annotation: str, name: str) -> str:
         return "duration"
     if annotation in ("int", "float") and name.endswith("_bytes"):
         return "size"
+    if annotation == "Launcher":
+        return "text"
+    if annotation.startswith("Mapping"):
+        return "table of texts"
     words = {"bool": "true or false", "int": "whole number", "float": "number", "str": "text"}
     return (words | {"float | None": "number", "Any": "number or share"})[annotation]
 
@@ -145,6 +151,8 @@ def _toml(value: Any, name: str) -> str:
         return "not set"
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each, name) for each in value)}]"
+    if isinstance(value, dict):
+        return "{}"
     if isinstance(value, (bool, str)):
         return json.dumps(value, ensure_ascii=False)
     if _is_duration(name):
@@ -366,6 +374,8 @@ def layers() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "notices": notices,
     "platforms": platforms,
+    **{f"job_{name}": partial(_section, cls()) for name, (_, cls) in TABLES.items()},
+    "job_phase": partial(_section, Phase()),
     **{name: partial(_section, cls()) for name, cls in SECTIONS.items()},
     "route": partial(_section, Route()),
     "rule": partial(_section, OwnRule()),
@@ -644,10 +654,17 @@ def test_examples_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
                 unread.append(f"{name_of(path)}: {error} in\n{body}")
 
     for path in PAGES:
-        read(path, lambda body: load.parse(body, "example"), "toml")
+        read(path, _toml_example, "toml")
         read(path, json.loads, "json")
         read(path, ast.parse, "python")
     assert unread == []
+
+
+def _toml_example(body: str) -> object:
+    """A job file if it has the table for that, else a configuration."""
+    if re.search(r"^\[job\]", body, re.MULTILINE):
+        return jobs.parse(body, "example")
+    return load.parse(body, "example")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -28,6 +28,7 @@ SCHEDULERS: tuple[Signature, ...] = (
         r"|exceeded hard run-?time limit"
         r"|this job is timed-out"
         r"|Job not requeued because: timed-out"
+        r"|^middlewatch: saved at its time limit: job \d"
         r"|resource allocation expired"
         r"|exceeded the max(?:imum)? allowed execution duration"
         r"|\bjob (?:\S+ )?exceeded (?:its |the )?(?:wall ?(?:clock ?)?time|time limit|run ?time limit)"

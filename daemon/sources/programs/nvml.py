@@ -163,6 +163,7 @@ DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
     "name": (_name, ("name",)),
     "minor": (lambda n, gpu: {"minor": n.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
     "bus_id": (lambda n, gpu: {"bus_id": str(n.nvmlDeviceGetPciInfo(gpu).busId)}, ("bus_id",)),
+    "cc": (lambda n, gpu: {"cc": list(n.nvmlDeviceGetCudaComputeCapability(gpu))}, ("cc",)),
 }
 UNKNOWN = {
     key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys

@@ -73,7 +73,7 @@ def test_the_whole_list_is_there() -> None:
         "silence", "checkpoints", "verify", "replay", "audit", "explain", "alert", "tui", "config",
         "drill", "resume", "prune", "mirror", "doctor", "logs", "end", "forget", "help", "setup",
         "completion", "manifest", "pull", "teardown", "deploy", "platform", "smoke", "size", "evidence",
-        "watchbox", "report", "relay",
+        "watchbox", "report", "relay", "launch", "queue", "new", "metrics", "history",
     }  # fmt: skip
 
 

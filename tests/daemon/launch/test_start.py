@@ -429,3 +429,49 @@ def test_limits_of_the_shell_are_inherited(start: Start) -> None:
     one = start(["sh", "-c", "ulimit -n"])
     ended(one)
     assert text(one).strip() == str(soft)
+
+
+def files_of(pid: int) -> list[str]:
+    found = []
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(fd))
+    return found
+
+
+def test_a_supervisor_whose_launcher_was_killed_still_records_the_end(tmp_path: Path) -> None:
+    exit_file = tmp_path / "exit.json"
+    for name in ("orders", "report"):
+        os.mkfifo(tmp_path / name)
+    orders = os.open(tmp_path / "orders", os.O_RDWR)
+    report = os.open(tmp_path / "report", os.O_RDONLY | os.O_NONBLOCK)
+    words = ["--name", "toy", "--log", str(tmp_path / "log"), "--exit-file", str(exit_file)]
+    words += ["--orders", str(tmp_path / "orders"), "--report", str(tmp_path / "report")]
+    process = subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, *words])
+    until(lambda: str(tmp_path / "report") in files_of(process.pid))
+    os.close(report)  # it has come so far that it will answer, and nobody reads the answer
+    os.write(orders, pack(str(tmp_path), ["sh", "-c", "exit 5"], {"PATH": os.environ["PATH"]}))
+    assert process.wait(timeout=120) == 5
+    record = read_exit(str(exit_file))
+    assert record is not None
+    assert record.exit_code == 5
+    os.close(orders)
+
+
+def test_a_supervisor_whose_launcher_was_killed_early_does_not_stay(tmp_path: Path) -> None:
+    for name in ("orders", "report"):
+        os.mkfifo(tmp_path / name)
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(supervisor.__file__).parent)!r})\n"
+        "import supervisor; supervisor.ORDERS_S = 1\n"
+        "sys.exit(supervisor.supervise(supervisor.parse(sys.argv[1:])))"
+    )
+    words = ["--name", "toy", "--log", str(tmp_path / "log"), "--exit-file", str(tmp_path / "exit")]
+    words += ["--orders", str(tmp_path / "orders"), "--report", str(tmp_path / "report")]
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", program, *words])
+    try:
+        assert process.wait(timeout=120) == -signal.SIGALRM
+    finally:
+        process.kill()
+        process.wait()
+    assert not (tmp_path / "exit").exists(), "nothing was started"

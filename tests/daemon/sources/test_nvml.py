@@ -123,10 +123,12 @@ def test_two_busy_gpus(watch: Watch) -> None:
         ecc_new=0,
         remap_failed=False,
         bus_id="00000000:18:00.0",
+        capability="9.0",
     )
     assert (bare.index, bare.uuid, bare.util_ratio, bare.pids) == (1, SECOND, 1.0, ())
     assert bare.power_limit_w is None
     assert bare.throttle == ()
+    assert bare.capability == ""
     assert bare.error is None
     assert watch.stalled is None
 
