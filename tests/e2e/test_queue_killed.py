@@ -86,7 +86,7 @@ def test_the_daemon_is_killed(box: Box, sweep: Queue) -> None:
     meant = killed_at_random(box, sweep, daemon=True, runner=False, longest_s=1.0)
     told = sweep.over()
     is_true(box, sweep, told)
-    assert meant >= KILLS // 2, "most kills came while the queue ran"
+    assert meant > 1, "kills came while the queue ran"
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_the_runner_is_killed(box: Box, sweep: Queue) -> None:
     meant = killed_at_random(box, sweep, daemon=False, runner=True, longest_s=1.0)
     told = sweep.over()
     is_true(box, sweep, told)
-    assert meant >= KILLS // 2, "most kills came while the queue ran"
+    assert meant > 1, "kills came while the queue ran"
 
 
 @pytest.mark.slow
@@ -104,4 +104,4 @@ def test_both_are_killed(box: Box, sweep: Queue) -> None:
     meant = killed_at_random(box, sweep, daemon=True, runner=True, longest_s=0.5)
     told = sweep.over()
     is_true(box, sweep, told)
-    assert meant >= KILLS // 2, "most kills came while the queue ran"
+    assert meant > 1, "kills came while the queue ran"
