@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -43,6 +44,8 @@ class Push:
     files: dict[str, bytes] = field(default_factory=dict)
     key: str = ""
     """By which a receiver knows a message again that comes twice."""
+    orphan: bool = False
+    """Who sent it was gone when it was read: a receiver on a busy box is late."""
 
 
 class Receiver:
@@ -59,10 +62,19 @@ class Receiver:
                 sent = data.get("attachments") or ()
                 files = {one["filename"]: base64.b64decode(one["base64"]) for one in sent}
                 key = self.headers.get("Idempotency-Key", "")
-                outer.pushes.append(Push(time.time(), *words, files, key))
+                outer.pushes.append(Push(time.time(), *words, files, key, self._is_orphan()))
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
+
+            def _is_orphan(self) -> bool:
+                """Whether the other end is closed: one that waits for our answer has it open."""
+                try:
+                    return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    return False
+                except OSError:
+                    return True
 
             def log_message(self, *args: object) -> None:
                 return

@@ -135,13 +135,15 @@ class Lane:
             self.score.broken.append(f"start: {done.stdout}{done.stderr}")
 
     def kill(self) -> None:
-        """``kill -9`` of the daemon, wherever it is just now."""
+        """``kill -9`` of the daemon, wherever it is just now; back when its notifier is gone as well, which
+        could otherwise still send into the life of the next one."""
         pid = self._pid()
         if pid:
+            going = [one for one in (pid, notifier_of(pid)) if one]
             os.kill(pid, signal.SIGKILL)
             self.score.kills += 1
             deadline = time.monotonic() + PATIENCE_S
-            while is_alive(pid) and time.monotonic() < deadline:
+            while any(map(is_alive, going)) and time.monotonic() < deadline:
                 time.sleep(0.01)
 
     def kill_notifier(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,15 @@ class TestJudge:
         assert set(self.score(tmp_path, [*self.pushes(), *again])) == {"again"}
         again.append(push(again[0].title, "nan", at=152.0))
         assert set(self.score(tmp_path, [*self.pushes(), *again])) == {"again", "without_kill"}
+
+    def test_a_push_that_is_read_late_is_of_the_daemon_before(self, tmp_path: Path) -> None:
+        title = self.pushes()[0].title
+        two = [push(title, "nan", at=at) for at in (151.0, 152.0)]
+        late = replace(push(title, "nan", at=150.0), orphan=True)
+        assert set(self.score(tmp_path, [*self.pushes()[1:], late, *two])) == {"again"}
+        late = replace(late, orphan=False)
+        found = self.score(tmp_path, [*self.pushes()[1:], late, *two])
+        assert set(found) == {"again", "without_kill"}
 
     def test_what_was_stored_and_never_arrived(self, tmp_path: Path) -> None:
         title = "[CRITICAL] nan on vm: it is worse"

@@ -155,7 +155,8 @@ def judge(
     sent_in = Counter[tuple[str, int]]()
     deaths_in = Counter(bisect(lives, at) for at in notifier_deaths)
     for push in pushes:
-        life = bisect(lives, push.at)
+        # One whose sender was gone when it was read belongs to the daemon before.
+        life = bisect(lives, push.at) - push.orphan
         sent_in[push.title, life] += 1
         if sent_in[push.title, life] > 1 + deaths_in[life]:
             score.without_kill.append(push.title)
