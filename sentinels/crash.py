@@ -277,7 +277,7 @@ def _inside(view: View, limits: Limits) -> list[Finding]:
     dead = _dead_thread(view, since)
     if dead is not None:
         return [dead]
-    event = None if search else failed_part(view, since)
+    event = None if search else failed_part(view, since, ELSEWHERE)
     if event is None:
         ended = None if search else killed_part(view, since)
         if ended is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -169,9 +169,9 @@ def tolerated(view: View, error: LogEvent) -> bool:
     )
 
 
-def failed_part(view: View, since: float) -> LogEvent | None:
+def failed_part(view: View, since: float, but: Collection[str] = ()) -> LogEvent | None:
     """What ended a program of the run, after which another one began: an exception, or a kill of
-    which a shell says so."""
+    which a shell says so. Classes of ``but`` are left out."""
     said = (e for e in view.events if e.at >= since and e.signature in _SHELL_SAYS)
     for event in sorted([*_raised(view, since), *said], key=lambda e: (e.at, e.line), reverse=True):
         died = any(
@@ -179,7 +179,7 @@ def failed_part(view: View, since: float) -> LogEvent | None:
             for end in view.endings
         )
         ended = died or _of_a_shell(view) or _of_another(view, event)
-        if ended and _begun_anew(view.steps, event):
+        if event.trouble not in but and ended and _begun_anew(view.steps, event):
             return event
     return None
 

@@ -23,12 +23,17 @@ _REQUEUED = re.compile(
     r"(?i)\bre-?(?:queue[ds]?|queue?ing|submit(?:s|ted|ting)?|schedule[ds]?|scheduling)\b"
 )
 """Words of a queue that it starts the job again."""
+_PLACE_TAKEN = re.compile(r"CANCELLED AT .{0,60}DUE TO PREEMPTION")
+"""Slurm's words for a job whose place another one takes. It begins again in two minutes at the earliest, and
+when that is nobody knows: no short queue."""
 
 
 def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, told: str) -> bool:
     """True for a job that its queue says it starts again, and for one that ended with a status of its
     own choice after a save, without an error, or that saved when it was asked to leave: a short queue
     may start it again at once."""
+    if cause is not None and _PLACE_TAKEN.search(cause.text):
+        return False
     if told == "sigterm_received" and cause is not None and left_in_order(view, cause):
         return True  # a slot of time that is over: the next one may begin soon
     if not ending.exit_code or told:

@@ -541,6 +541,26 @@ def test_a_slot_of_time_that_is_over_waits_for_the_next_one(story: Story) -> Non
     assert finding.details["requeued"] is True
 
 
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        (
+            "slurmstepd: error: *** JOB 2 ON n1 CANCELLED AT 2026-11-27T14:02:48 DUE TO PREEMPTION ***",
+            False,
+        ),
+        ("received a preemption notice: saving and leaving", True),
+    ],
+)
+def test_a_job_whose_place_another_one_takes_is_told_at_once(
+    story: Story, said: str, *, waits: bool
+) -> None:
+    """Slurm puts it back into the queue; its save just before was none for that."""
+    story.train(30).saved().says("preempted", said).saved()
+    (finding,) = story.end(143).wait(3).asks("crash")
+    assert finding.trouble == "preempted"
+    assert finding.details.get("requeued", False) is waits
+
+
 def test_both_errors_of_a_chain_are_told(story: Story) -> None:
     """What is raised while an error is handled may be the reason, or a consequence."""
     story.train(5)

@@ -323,8 +323,7 @@ def test_its_place_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 lambda: next((p for p in receiver.pushes if "gives-way" in p.title), None),
                 "the push",
             )
-            if "DUE TO PREEMPTION" not in push.title + push.body:
-                pytest.skip("its end was told before Slurm had written why (docs/launch-slurm.md)")
+            assert "DUE TO PREEMPTION" in push.title + push.body
             assert f"step_{saved}.safetensors" in push.body
             assert yard.over(before).standing == "finished"
             yard.says(begun, f"begins after step {saved}")  # requeued by Slurm itself
