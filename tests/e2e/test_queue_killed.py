@@ -8,6 +8,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ from .queues import RAN, Queue, queue
 CELLS = 100
 KILLS = 20
 SEED = 18
+CELL_S = 0.1
 
 
 @pytest.fixture
 def sweep(box: Box) -> Iterator[Queue]:
-    text = f"@command sh -c '{RAN}sleep 0.1; test ${{0#c}} != 13' {{name}}\n"
+    text = f"@command sh -c '{RAN}sleep {CELL_S}; test ${{0#c}} != 13' {{name}}\n"
     text += "".join(f"c{number}:\n" for number in range(CELLS))
     made = queue(box, text)
     yield made
@@ -55,53 +57,41 @@ def is_true(box: Box, sweep: Queue, told: dict[str, Any]) -> None:
         assert runs[cell["run"]]["name"] == cell["cell"]
 
 
-def killed_at_random(
-    box: Box, sweep: Queue, *, daemon: bool, runner: bool, longest_s: float
-) -> int:
-    """Kill at random moments until :data:`KILLS` have been done, and bring back what a person would. The
-    number of kills that came while cells were left."""
+def has_begun(sweep: Queue, cells: int) -> bool:
+    return len(sweep.ran()) >= cells
+
+
+def killed_at_random(box: Box, sweep: Queue, victims: tuple[str, ...]) -> int:
+    """Kill all of ``victims`` at :data:`KILLS` random moments, and bring back what a person would. The number
+    of kills that found the runner alive.
+
+    The moments are numbers of cells that have begun, and a part of a cell's length on top: so that they fall
+    while the queue runs, however slow the box is.
+    """
     chance = random.Random(SEED)
-    meant = 0
-    for _ in range(KILLS):
-        time.sleep(chance.uniform(0.0, longest_s))
-        victims = []
-        if runner and (pid := sweep.runner()) is not None:
-            victims.append(pid)
-            meant += 1
-        if daemon:
-            victims.append(box.until(lambda: box.ask("ping")["pid"], "the daemon"))
-            meant += not runner and sweep.runner() is not None
-        for pid in victims:
-            kill(box, pid)
-        if runner:
+    met = 0
+    for begun in sorted(chance.sample(range(2, CELLS - 10), KILLS)):
+        box.until(partial(has_begun, sweep, begun), f"{begun} cells have begun")
+        time.sleep(chance.uniform(0.0, CELL_S))
+        daemon = box.until(lambda: box.ask("ping")["pid"], "the daemon")
+        pids = {"runner": sweep.runner(), "daemon": daemon}
+        met += pids["runner"] is not None
+        for victim in victims:
+            if (pid := pids[victim]) is not None:
+                kill(box, pid)
+        if "runner" in victims:
             sweep.command()  # starts the daemon as well
         else:
             box.command("start")
-    return meant
+    return met
 
 
 @pytest.mark.slow
-def test_the_daemon_is_killed(box: Box, sweep: Queue) -> None:
+@pytest.mark.parametrize("victims", [("daemon",), ("runner",), ("runner", "daemon")])
+def test_what_is_killed_loses_and_doubles_no_cell(
+    box: Box, sweep: Queue, victims: tuple[str, ...]
+) -> None:
     sweep.command("--at-once", "2")
-    meant = killed_at_random(box, sweep, daemon=True, runner=False, longest_s=1.0)
-    told = sweep.over()
-    is_true(box, sweep, told)
-    assert meant > 1, "kills came while the queue ran"
-
-
-@pytest.mark.slow
-def test_the_runner_is_killed(box: Box, sweep: Queue) -> None:
-    sweep.command("--at-once", "2")
-    meant = killed_at_random(box, sweep, daemon=False, runner=True, longest_s=1.0)
-    told = sweep.over()
-    is_true(box, sweep, told)
-    assert meant > 1, "kills came while the queue ran"
-
-
-@pytest.mark.slow
-def test_both_are_killed(box: Box, sweep: Queue) -> None:
-    sweep.command("--at-once", "2")
-    meant = killed_at_random(box, sweep, daemon=True, runner=True, longest_s=0.5)
-    told = sweep.over()
-    is_true(box, sweep, told)
-    assert meant > 1, "kills came while the queue ran"
+    met = killed_at_random(box, sweep, victims)
+    is_true(box, sweep, sweep.over())
+    assert met >= KILLS // 2, "kills came while the queue ran"

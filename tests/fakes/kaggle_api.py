@@ -7,15 +7,16 @@ every test has a port of its own. The shapes of requests and answers are those o
 from __future__ import annotations
 
 import json
-import threading
 import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from .loopback import Loopback, QuietHandler
+
 SERVICE = "/api/v1/kernels.KernelsApiService/"
+CHANGED = "Fri, 27 Nov 2026 03:04:05 GMT"
 
 
-class KaggleApi:
+class KaggleApi(Loopback):
     """The server. ``saved``: requests that pushed a kernel; ``status`` and ``failure`` of every session;
     ``files``: name -> content of its output; ``error``: said to the next push."""
 
@@ -31,17 +32,7 @@ class KaggleApi:
         class Handler(_Handler):
             server_api = api
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> KaggleApi:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def environment(self) -> dict[str, str]:
         """Variables that send the client here."""
@@ -49,7 +40,7 @@ class KaggleApi:
             "KAGGLE_API_ENVIRONMENT": "LOCALHOST",
             "KAGGLE_USERNAME": "me",
             "KAGGLE_KEY": "not-a-real-key",
-            "http_proxy": f"http://127.0.0.1:{self._server.server_port}",
+            "http_proxy": self.url,
             "no_proxy": "",
             "NO_PROXY": "",
         }
@@ -79,7 +70,7 @@ class KaggleApi:
         raise KeyError(name)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server_api: KaggleApi
 
     def do_POST(self) -> None:
@@ -89,23 +80,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = self.server_api.answer(path.removeprefix(SERVICE), json.loads(body))
         except KeyError:
-            self._send(404, "application/json", b'{"code": 404, "message": "Not Found"}')
+            self.reply(404, "application/json", b'{"code": 404, "message": "Not Found"}')
             return
-        self._send(200, "application/json", json.dumps(found).encode())
+        self.reply(200, "application/json", json.dumps(found).encode())
 
     def do_GET(self) -> None:
         """A file of the output."""
         name = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path.removeprefix("/files/"))
         self.server_api.fetched.append(name)
-        self._send(200, "application/octet-stream", self.server_api.files[name])
-
-    def _send(self, code: int, kind: str, data: bytes) -> None:
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("Last-Modified", "Fri, 27 Nov 2026 03:04:05 GMT")
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing on the terminal."""
+        self.reply(
+            200, "application/octet-stream", self.server_api.files[name], Last_Modified=CHANGED
+        )

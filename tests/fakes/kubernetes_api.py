@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import urllib.parse
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from .loopback import Loopback, QuietHandler
 
 try:
     import kubernetes_validate
@@ -31,7 +31,7 @@ KINDS = {
 VERBS = ["create", "delete", "get", "list", "patch", "update"]
 
 
-class KubernetesApi:
+class KubernetesApi(Loopback):
     """The server. ``objects``: (plural, namespace, name) -> object; ``logs``: pod -> text; ``asked``: lines of
     all requests. A test may change the first two at any time."""
 
@@ -46,21 +46,11 @@ class KubernetesApi:
         class Handler(_Handler):
             server_api = api
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    def __enter__(self) -> KubernetesApi:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def kubeconfig(self, path: Path) -> Path:
         """A configuration of kubectl that leads here, in the namespace ``ml``."""
-        cluster = {"server": f"http://127.0.0.1:{self._server.server_port}"}
+        cluster = {"server": self.url}
         context = {"cluster": "ours", "user": "me", "namespace": "ml"}
         config = {
             "apiVersion": "v1",
@@ -88,7 +78,7 @@ class KubernetesApi:
         self.objects[plural, meta["namespace"], meta["name"]] = thing
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     server_api: KubernetesApi
 
@@ -177,20 +167,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(code, {**status, "reason": reason, "message": message})
 
     def _answer(self, code: int, value: Any) -> None:
-        self._send(code, "application/json", json.dumps(value).encode())
+        self.reply(code, "application/json", json.dumps(value).encode())
 
     def _text(self, text: str) -> None:
-        self._send(200, "text/plain", text.encode())
-
-    def _send(self, code: int, kind: str, data: bytes) -> None:
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing on the terminal."""
+        self.reply(200, "text/plain", text.encode())
 
 
 def _of_job(key: tuple[str, str, str], thing: dict[str, Any], job: str) -> bool:

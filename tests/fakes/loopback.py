@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import http.server
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class QuietHandler(http.server.BaseHTTPRequestHandler):
@@ -11,6 +15,16 @@ class QuietHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         return
+
+    def reply(self, code: int, kind: str, data: bytes, **headers: str) -> None:
+        """Answer with ``data`` of the media type ``kind``; a header's ``_`` stands for ``-``."""
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
 
     def handle(self) -> None:
         try:
@@ -28,6 +42,12 @@ class Loopback:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._server.shutdown()

@@ -84,6 +84,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--size", type=int, default=1 << 20)
     parser.add_argument("--save-every", type=int, default=0)
+    parser.add_argument("--saves", type=int, default=1 << 30, help="no save after that many")
     parser.add_argument("--seconds", type=float, default=10.0)
     args = parser.parse_args()
     rate = 0.051 if args.mode == "frozen" else 0.05
@@ -117,7 +118,7 @@ def main() -> int:
             subprocess.run([sys.executable, __file__, "eat", "--at", "1", "--size", str(args.size)])
         if args.mode == "slow-save" and step == args.at:
             save(args.out, step, args.size, pause=args.seconds / max(1, args.size >> 20))
-        if args.save_every and step % args.save_every == 0:
+        if args.save_every and step % args.save_every == 0 and step <= args.save_every * args.saves:
             save(args.out, step, args.size, lost=not math.isfinite(loss))
         if args.mode == "litter" and step >= args.at:
             for number in range(20):
