@@ -9,7 +9,8 @@ Decides: The main process ended by a signal or with a bad exit status. The class
     with an exception or was killed, and another one began after it from its beginning, that is a
     warning (kit/again.py), and so is a thread that an exception ended, if it was one of the program's own or what it
     counted stands still since (kit/frozen.py), and a worker that ended badly and is not replaced while the rest goes
-    on (kit/lost_part.py).
+    on (kit/lost_part.py). A container that may be taken away at any time and that gets SIGTERM is told at once
+    (kit/taken_away.py).
 Classes: python_exception segfault process_killed rank_failed sigterm_received interrupted
     nccl_error nccl_timeout gloo_error gloo_timeout cuda_device_assert cuda_illegal_access
     cuda_launch_failure cublas_error cudnn_error launch_error dataloader_worker_killed
@@ -38,7 +39,14 @@ from .kit import (
     Severity,
     View,
 )
-from .kit.again import crash_loop, failed_part, killed_part, of_the_last_program, tolerated
+from .kit.again import (
+    crash_loop,
+    failed_part,
+    killed_part,
+    of_the_last_program,
+    started_again,
+    tolerated,
+)
 from .kit.caught import caught
 from .kit.classes import row
 from .kit.commands import of_a_command
@@ -46,18 +54,19 @@ from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kerne
 from .kit.frozen import gone_thread
 from .kit.late_lines import ELSEWHERE, end_heard_at
 from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
-from .kit.lost_part import LostPart, lost_part
+from .kit.lost_part import LostPart, computes, lost_part
 from .kit.numbers import number, pace, span
 from .kit.on_purpose import on_purpose
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, went_on
+from .kit.taken_away import taken_away
 from .kit.trials import trials_of
 from .kit.troubles import Troubles, describe_event, last_exception, raised_then
-from .kit.vanished import ended_by_command, killed_for_memory, vanished
+from .kit.vanished import NOTICE_S, ended_by_command, killed_for_memory, vanished
 
 _NEVER_STARTED = (126, 127)
-WORKS_CORES = 0.05
-"""CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
+TAKEN = "taken"
+"""Key of the finding about a container that is taken away."""
 THREADS = 4
 """Newest exceptions of threads that are looked at in every tick: some programs log one with every batch."""
 TIMED_OUT = 124
@@ -86,9 +95,18 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         return
     ending = view.ending
     if ending is None:
-        yield from _inside(view, limits) or _stuck(view, limits)
+        yield from _taken(view) or _inside(view, limits) or _stuck(view, limits)
     elif view.now - end_heard_at(view, ending) >= limits.settle_s:
         yield from _ended(view, limits, ending)
+
+
+def _taken(view: View) -> list[Finding]:
+    """A finding about a run that has to end now, as its container is taken away, and that still saves."""
+    told = taken_away(view)
+    if told is None or view.now - told.at > NOTICE_S:
+        return []
+    summary = "its container is taken away: it got SIGTERM, and has little time to save"
+    return [_part(told, TAKEN, row(told.trouble).severity, summary, told.at)]
 
 
 def _troubles(view: View, since: float) -> list[LogEvent]:
@@ -183,7 +201,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         file=cause.file if cause else "",
         line=cause.line if cause else 0,
         details={**details, **{k: v for k, v in status.items() if v is not None}},
-        replaces=("error", "loop"),
+        replaces=("error", "loop", TAKEN),
     )
 
 
@@ -223,9 +241,9 @@ def _stuck(view: View, limits: Limits) -> Iterator[Finding]:
     cause = in_its_place(view, cause)
     rhythm = pace(view.step_times)
     bad = [e for e in view.endings if e.at >= cause.at - limits.settle_s and _badly(e)]
-    beside = bool(bad) and all(e.rank is None for e in bad) and _computes(view, cause.at)
+    beside = bool(bad) and all(e.rank is None for e in bad) and computes(view, cause.at)
     died = bool(bad) and not beside
-    slow = beside or _started_again(view, cause.at) or not (died or rhythm)
+    slow = beside or started_again(view, cause.at) or not (died or rhythm)
     slow = slow or trials_of(view) is not None or left_in_order(view, cause)
     patience = 10 if slow else 1
     wait = max(limits.stuck_s * patience, 3 * rhythm.typical_s if rhythm else 0.0)
@@ -355,24 +373,6 @@ def _part(event: LogEvent, key: str, severity: Severity, summary: str, since: fl
     )
 
 
-def _computes(view: View, since: float) -> bool:
-    """True while what is left of the run works: what failed was beside it, as the tests of its code
-    are in the same terminal."""
-    looks = [look for look in view.process_samples if look.at > since]
-    if len(looks) < 2 or looks[-1].at <= looks[0].at:
-        return False
-    before = {p.pid: p.cpu_s for p in looks[0].processes}
-    used = sum(max(0.0, p.cpu_s - before.get(p.pid, p.cpu_s)) for p in looks[-1].processes)
-    return used / (looks[-1].at - looks[0].at) >= WORKS_CORES
-
-
-def _started_again(view: View, since: float) -> bool:
-    """True when the launcher has started ranks after the failure: they need time to begin."""
-    old = {p.pid for look in view.process_samples if look.at <= since for p in look.processes}
-    newest = view.process_samples[-1].processes if view.process_samples else ()
-    return bool(old) and any(p.rank is not None and p.pid not in old for p in newest)
-
-
 def _badly(ending: ProcessEnded) -> bool:
     """True for the end of a rank, or of a child with a bad status; other ends are normal."""
     known = ending.signal is not None or ending.exit_code is not None
@@ -382,7 +382,7 @@ def _badly(ending: ProcessEnded) -> bool:
 def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     """Words once a run that stood after a fatal error, or failed in a loop, makes steps again; an
     end is for good."""
-    return went_on(view, case) if case.key in ("error", "loop") else ""
+    return went_on(view, case) if case.key in ("error", "loop", TAKEN) else ""
 
 
 SENTINEL = Sentinel(

@@ -14,6 +14,7 @@ from . import launchers, local, mounts
 from .artefact import Artefact, Here, not_passed, passed
 from .job import Job
 from .launchers import Meeting
+from .naming import PREEMPTIBLE
 
 SHM_BYTES, SHM_BYTES_OF_SEVERAL = 16 << 30, 32 << 30
 """Shared memory of a container on one machine, and on one of several. docker gives 64 MiB, with which the
@@ -124,6 +125,8 @@ def _line(job: Job, here: Here, node: Node, master: str) -> Iterator[str]:
         meeting = Meeting(str(node.rank), master, port, here.name, node.address)
     yield from ("docker", "run", "--detach", "--name", node.name)
     labels = {**job.labels, NAME_LABEL: here.name, NODE_LABEL: str(node.rank)}
+    if job.main.preemptible:
+        labels[PREEMPTIBLE] = "true"
     for key, value in labels.items():
         yield from ("--label", f"{key}={value}")
     yield from _resources(job)

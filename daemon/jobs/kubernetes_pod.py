@@ -9,7 +9,7 @@ from . import launchers
 from .artefact import Here, passed
 from .job import Job
 from .kubernetes_names import SPOT, label_value, literal, size, tolerations
-from .kubernetes_watch import CPUS, FOLDER, MEMORY, SIDECAR_GRACE_S, both, training, watching
+from .kubernetes_watch import CPUS, FOLDER, MEMORY, SAID, SIDECAR_GRACE_S, both, training, watching
 
 CONTAINER = "train"
 INDEX = "JOB_COMPLETION_INDEX"
@@ -22,7 +22,7 @@ _RANK = "\0rank\0"
 
 def pod(job: Job, here: Here, name: str) -> dict[str, Any]:
     """The template of the pod, without its metadata."""
-    watched = bool(job.kubernetes.watch_image or job.kubernetes.watch)
+    watched = _is_watched(job)
     volumes, mounts = _volumes(job, watched=watched)
     envs = [{"secretRef": {"name": secret}} for secret in job.kubernetes.secrets]
     container = {
@@ -53,6 +53,10 @@ def pod(job: Job, here: Here, name: str) -> dict[str, Any]:
         "containers": [container],
         "volumes": volumes,
     }
+
+
+def _is_watched(job: Job) -> bool:
+    return bool(job.kubernetes.watch_image or job.kubernetes.watch)
 
 
 def _of(**one: Any) -> dict[str, Any]:
@@ -111,7 +115,8 @@ def _sidecar(
 
 def _env(job: Job, here: Here, name: str) -> list[dict[str, Any]]:
     """Variables with their values; those that are handed on come from a secret of the cluster."""
-    own = {"PYTHONUNBUFFERED": "1", **job.main.env}
+    said = SAID if job.main.preemptible and _is_watched(job) else {}
+    own = {"PYTHONUNBUFFERED": "1", **said, **job.main.env}
     made: list[dict[str, Any]] = [
         {"name": key, "value": literal(value)} for key, value in own.items()
     ]

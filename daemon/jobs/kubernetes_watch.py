@@ -19,6 +19,10 @@ CPUS, MEMORY = "250m", "256Mi"
 """Of the container that watches; our choice: several times of what a daemon with one run was seen to use,
 since a verification reads whole checkpoints."""
 
+SAID = {"MW_ON_SIGTERM": "middlewatch: SIGTERM: the cluster takes this pod away"}
+"""Variable of a pod that may be taken away at any time: what its first process writes into the log for the watch
+when it is told to end."""
+
 TRAINING = """\
 # The output goes to the log of the container, and to a file that the watch reads.
 mkfifo /middlewatch/output.pipe || exec "$@"
@@ -27,7 +31,8 @@ tee=$!
 "$@" >/middlewatch/output.pipe 2>&1 &
 child=$!
 echo $child >/middlewatch/train.pid
-trap 'told=1; kill -TERM $child' TERM
+says=$MW_ON_SIGTERM
+trap 'told=1; [ -z "$says" ] || echo "$says" >>/middlewatch/output.log; kill -TERM $child' TERM
 while told=; wait $child; code=$?; [ "$told" ]; do :; done
 # What it has left behind may hold its output open.
 { sleep 10; kill $tee; } 2>/dev/null &

@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 from .job import Job
 
+PREEMPTIBLE = "middlewatch.preemptible"
+"""Label of a container that may be taken away at any time: ``true``."""
 _UNSAFE = re.compile(r"[^a-z0-9.-]+")
 LONGEST = 50
 """Characters: a label of Kubernetes has 63, and the place adds some of its own."""

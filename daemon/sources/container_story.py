@@ -31,6 +31,8 @@ class Told:
     driver: str = ""
     auto_remove: bool = False
     tty: bool = False
+    preemptible: bool = False
+    """Its label says that it may be taken away at any time."""
     memory: int = 0
     """Its limit of memory in bytes; 0: none."""
     mounts: tuple[tuple[str, str], ...] = ()
@@ -51,7 +53,8 @@ RESTART_NS = 5 * 10**9
 NAME = re.compile(r"[A-Za-z0-9][\w.\-]{0,127}", re.ASCII)
 """Names that docker allows (RestrictedNamePattern); they are put into commands."""
 _KILL = ("9", "SIGKILL", "KILL")
-_ENDING = (*_KILL, "15", "SIGTERM", "TERM")
+_ASK = ("15", "SIGTERM", "TERM")
+_ENDING = (*_KILL, *_ASK)
 """Other signals ask a program to save, or to read its settings again."""
 
 
@@ -160,7 +163,12 @@ class Story:
             again_at=_s(self.again),
             policy=policy,
             restarts=told.restarts,
+            preempted_at=_s(self._asked()) if told.preemptible else None,
         )
+
+    def _asked(self) -> int | None:
+        """When it was first asked to end, with SIGTERM."""
+        return next((at for at, signal in self._signals if signal in _ASK), None)
 
     def _ended_by(self) -> str:
         """The command through which the engine has ended it."""

@@ -1,12 +1,14 @@
 """What a docker engine says about one container, cut down to what is used; in a child only.
 
-The environment of the container and its labels, where secrets stand, never leave the child.
+The environment of the container and its labels, where secrets stand, never leave the child; of the labels
+only whether :data:`PREEMPTIBLE` says yes.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..jobs.naming import PREEMPTIBLE
 from ..system.clock import SystemClock
 from .engine_http import EngineSocket, Failure
 from .engine_time import seconds, stamp_ns
@@ -36,6 +38,7 @@ def look(engine: EngineSocket, question: Table) -> Table:
         if failure.kind != "gone" or not since:
             raise
         return {"gone": str(failure), "events": _events(engine, container, since, now)}
+    config = _dict(told.get("Config"))
     state, host = _dict(told.get("State")), _dict(told.get("HostConfig"))
     policy, log = _dict(host.get("RestartPolicy")), _dict(host.get("LogConfig"))
     started = stamp_ns(state.get("StartedAt"))
@@ -43,7 +46,7 @@ def look(engine: EngineSocket, question: Table) -> Table:
     return {
         "state": {
             "name": _text(told.get("Name")).removeprefix("/"),
-            "image": _text(_dict(told.get("Config")).get("Image")),
+            "image": _text(config.get("Image")),
             "pid": _number(state.get("Pid")),
             "status": _text(state.get("Status")),
             "paused": state.get("Paused") is True,
@@ -58,7 +61,8 @@ def look(engine: EngineSocket, question: Table) -> Table:
             "log": _text(told.get("LogPath")),
             "auto_remove": host.get("AutoRemove") is True,
             "driver": _text(log.get("Type")),
-            "tty": _dict(told.get("Config")).get("Tty") is True,
+            "tty": config.get("Tty") is True,
+            "preemptible": _dict(config.get("Labels")).get(PREEMPTIBLE) == "true",
             "memory": _number(host.get("Memory")),
             "mounts": _mounts(told.get("Mounts")),
             "events": _events(engine, container, since, now),

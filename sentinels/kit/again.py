@@ -265,3 +265,10 @@ def _alike(one: LogEvent, other: LogEvent) -> bool:
 def _kind(event: LogEvent) -> str:
     words = f"{event.details.get('exception')} {event.details.get('message')}"
     return _NUMBER.sub("0", words)[:160]
+
+
+def started_again(view: View, since: float) -> bool:
+    """True when the launcher has started ranks after the failure: they need time to begin."""
+    old = {p.pid for look in view.process_samples if look.at <= since for p in look.processes}
+    newest = view.process_samples[-1].processes if view.process_samples else ()
+    return bool(old) and any(p.rank is not None and p.pid not in old for p in newest)

@@ -36,6 +36,9 @@ class ContainerSeen:
     restarts: int = 0
     """How often the policy has started it again."""
 
+    preempted_at: float | None = None
+    """When its engine sent it SIGTERM, if it is one that may be taken away at any time."""
+
     def paused(self, now: float) -> bool:
         """True while it is known to be paused."""
         return self.paused_at is not None and now - self.at <= FRESH_S

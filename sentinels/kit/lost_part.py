@@ -32,6 +32,8 @@ SETTLES_S = 10.0
 LEAST_CORES, STILL = 0.02, 0.1
 """CPU cores that the run must have used before, and the part of them below which it stands still (our
 choice; a deadlock uses 0.00)."""
+WORKS_CORES = 0.05
+"""CPU cores from which the rest of a run works (our choice; a deadlock uses 0.00)."""
 HEARD_S = 20.0
 """... or, in a run that has no steps, seconds after the end in which its log must still grow."""
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ash", "busybox"))
@@ -105,6 +107,17 @@ def _stands_still(view: View, ending: ProcessEnded) -> bool:
     return (
         before is not None and after is not None and before > LEAST_CORES and after < STILL * before
     )
+
+
+def computes(view: View, since: float) -> bool:
+    """True while what is left of the run works: what failed was beside it, as the tests of its code
+    are in the same terminal."""
+    looks = [look for look in view.process_samples if look.at > since]
+    if len(looks) < 2 or looks[-1].at <= looks[0].at:
+        return False
+    before = {p.pid: p.cpu_s for p in looks[0].processes}
+    used = sum(max(0.0, p.cpu_s - before.get(p.pid, p.cpu_s)) for p in looks[-1].processes)
+    return used / (looks[-1].at - looks[0].at) >= WORKS_CORES
 
 
 def _cores(view: View, looks: list[ProcessesSeen]) -> float | None:

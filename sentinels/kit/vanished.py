@@ -9,6 +9,7 @@ from typing import Literal
 
 from .classes import which
 from .observations import LogEvent, MemorySample, ProcessEnded
+from .taken_away import taken_away
 from .view import View
 
 How = Literal["reboot", "oom", "hangup", "killed", "preempted", "unknown"]
@@ -96,7 +97,12 @@ def notice_of(view: View, ending: ProcessEnded) -> LogEvent | None:
         and e.severity != "info"
         and ending.at - NOTICE_S <= e.at <= ending.at + OOM_NEAR_S
     )
-    return next(near, None)
+    return next(near, None) or _told_by_engine(view, ending)
+
+
+def _told_by_engine(view: View, ending: ProcessEnded) -> LogEvent | None:
+    told = taken_away(view)
+    return told if told is not None and told.at <= ending.at + COMMAND_S else None
 
 
 def killed_for_memory(view: View, ending: ProcessEnded) -> bool:

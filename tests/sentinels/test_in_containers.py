@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 from typing import Any
 
 import pytest
 
+from middlewatch.daemon.jobs.kubernetes_watch import SAID
 from middlewatch.sentinels.kit import ContainerSeen, Finding, Severity
 from middlewatch.sentinels.kit.container import FRESH_S
 from middlewatch.sentinels.kit.recovery import OpenIncident
+from middlewatch.sentinels.kit.taken_away import SIGNATURE
 from middlewatch.sentinels.stopped import PAUSE, SENTINEL
 
 from .story import MAIN, MIB, Story, samples
@@ -220,3 +224,53 @@ def test_a_stop_whose_status_nobody_saw(story: Story) -> None:
     story.run(expected_steps=400).train(30).end().wait(3)
     finding = only(story.asks("silent_end", container=stopped(story)))
     assert finding.summary == "the run was ended by `docker stop gpt` at step 30 of 400"
+
+
+# -- taken away --------------------------------------------------------------------------------------
+
+
+def taken(story: Story, ago_s: float, **more: Any) -> ContainerSeen:
+    return box(story, preempted_at=story.now - ago_s, **more)
+
+
+def test_a_container_that_is_taken_away_is_told_while_it_saves(story: Story) -> None:
+    story.train(30)
+    finding = only(story.asks("crash", container=taken(story, 1)))
+    assert (finding.trouble, finding.severity) == ("preempted", Severity.CRITICAL)
+    assert finding.summary == (
+        "its container is taken away: it got SIGTERM, and has little time to save"
+    )
+    assert "container gpt" in finding.evidence[0].text
+    assert finding.since == story.now - 1
+    assert not finding.fatal
+
+
+@pytest.mark.parametrize(("code", "signal"), [(143, None), (137, None), (None, 9), (None, 15)])
+def test_its_end_is_the_same_trouble(story: Story, code: int | None, signal: int | None) -> None:
+    story.train(30)
+    first = only(story.asks("crash", container=taken(story, 1)))
+    story.wait(5).end(code, signal).wait(3)
+    seen = taken(story, 9, status="exited", ended_by="docker stop", ended_at=story.now - 3)
+    finding = only(story.asks("crash", container=seen))
+    assert (finding.trouble, finding.fatal) == ("preempted", True)
+    assert first.key in finding.replaces
+    assert "ask who typed" not in finding.remedy
+
+
+def test_one_that_goes_on_was_not_taken_away(story: Story) -> None:
+    story.train(30)
+    seen = taken(story, 0)
+    key = only(story.asks("crash", container=seen)).key
+    story.train(400)
+    assert story.asks("crash", container=seen) == []
+    case = OpenIncident("preempted", key, story.now - 400, story.now - 100)
+    crash = importlib.import_module("middlewatch.sentinels.crash").SENTINEL
+    assert crash.recovered(story.view(container=seen), crash.limits, case).startswith(
+        "training went on"
+    )
+
+
+def test_a_pod_says_it_in_its_log(story: Story) -> None:
+    story.train(30).says("preempted", SAID["MW_ON_SIGTERM"])
+    story.events[-1] = dataclasses.replace(story.events[-1], signature=SIGNATURE)
+    assert only(story.asks("crash")).key == only(story.asks("crash", container=taken(story, 1))).key

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,26 @@ kept = []
 while True:
     kept.append(bytearray(4 << 20))
     time.sleep(0.01)
+"""
+LEAVES = """\
+import json, pathlib, signal, struct, sys, time
+out = pathlib.Path("/code/out")
+def save(*asked):
+    while asked and not (out / "go").exists():
+        time.sleep(0.05)
+    head = json.dumps({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
+    (out / "part.tmp").write_bytes(struct.pack("<Q", len(head)) + head + bytes(16))
+    (out / "part.tmp").rename(out / f"step_{step}.safetensors")
+    print(f"saved step {step}", flush=True)
+    if asked:
+        raise SystemExit(143)
+signal.signal(signal.SIGTERM, save)
+print("***** Running training *****")
+for step in range(100000):
+    print(f"step {step}/100000 loss {2 / (step + 1):.4f} lr 1e-4", flush=True)
+    if step == 20:
+        save()
+    time.sleep(0.1)
 """
 MEETS = """\
 import os, socket, time
@@ -176,7 +197,8 @@ class Yard:
 def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     code = tmp_path / "code"
     (code / "out").mkdir(parents=True)
-    scripts = {"train": TRAIN, "fails": FAILS, "grows": GROWS, "meets": MEETS, "gloo": GLOO}
+    scripts = {"train": TRAIN, "fails": FAILS, "grows": GROWS, "leaves": LEAVES, "meets": MEETS}
+    scripts["gloo"] = GLOO
     for name, text in scripts.items():
         (code / f"{name}.py").write_text(text, encoding="utf-8")
     receiver = Receiver()
@@ -307,6 +329,28 @@ def test_killed_for_memory(yard: Yard) -> None:
     assert incident["run"] == made["run"]
     said = yard.launch("--remove", "grows")["containers"][0]
     assert json.loads(Path(said["status"]).read_text())["oom_killed"] is True
+
+
+def test_one_that_is_taken_away_is_told_while_it_saves(yard: Yard) -> None:
+    """The push comes inside the grace period, and names the last save."""
+    out = yard.code / "out"
+    job = yard.job("/code/leaves.py", name="spot", preemptible=True, checkpoints="/code/out")
+    launched = yard.launch(job)
+    (run,) = launched["runs"]
+    yard.box.until(lambda: yard.box.ask("checkpoints", run=run)["resume_from"], "its first save")
+    yard.box.until(lambda: "step 25/" in yard.logs("spot"), "more steps")
+    with ThreadPoolExecutor(1) as beside:
+        stopped = beside.submit(yard.engine.post, "/containers/spot/stop?t=300")
+        push = yard.box.push(lambda p: "spot" in p.title)
+        assert not stopped.done(), "it is told before the end"
+        assert "SIGTERM" in push.title
+        assert "step_20.safetensors" in push.body
+        (out / "go").write_text("")
+        stopped.result()
+    assert yard.over(launched)["standing"] == "stopped"
+    assert yard.exit_of(run)["code"] == 143
+    yard.box.until(lambda: "after step" in yard.box.incident("preempted")["summary"], "its end")
+    assert [i["class"] for i in yard.box.ask("incidents", all=True)] == ["preempted"]
 
 
 def test_an_engine_that_is_restarted(yard: Yard) -> None:

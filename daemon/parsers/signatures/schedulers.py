@@ -37,6 +37,12 @@ SCHEDULERS: tuple[Signature, ...] = (
         source="slurm, submitit core/job_environment.py, PBS mom, IBM Spectrum LSF, Grid Engine, Flux, kubernetes Job",
     ),
     Signature(
+        "pod-taken-away",
+        "preempted",
+        r"^middlewatch: SIGTERM: the cluster takes this pod away",
+        source="the first process of a pod of middlewatch launch",
+    ),
+    Signature(
         "preempted",
         "preempted",
         r"CANCELLED AT .{0,60} ?DUE TO (?:PREEMPTION|JOB REQUEUE)"

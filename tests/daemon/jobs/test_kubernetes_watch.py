@@ -19,6 +19,7 @@ import pytest
 from middlewatch.daemon.jobs.kubernetes_watch import (
     BOTH,
     FOLDER,
+    SAID,
     TRAINING,
     WATCHING,
     both,
@@ -29,8 +30,10 @@ from middlewatch.daemon.jobs.kubernetes_watch import (
 PATIENCE_S = 120.0
 SHELLS = [name for name in ("dash", "bash", "busybox") if shutil.which(name)]
 SAVES = (
-    "import signal, sys, time\n"
-    "def save(*_):\n    print('saved', flush=True); sys.exit(7)\n"
+    "import os, signal, sys, time\n"
+    "def save(*_):\n"
+    "    while not all(map(os.path.exists, sys.argv[1:])): time.sleep(0.05)\n"
+    "    print('saved', flush=True); sys.exit(7)\n"
     "signal.signal(signal.SIGTERM, save)\n"
     "print('step 1 loss 2.5', flush=True)\ntime.sleep(600)\n"
 )
@@ -153,6 +156,23 @@ def test_a_container_beside_it_watches_until_it_has_noticed_the_end(pod: SimpleN
     until(lambda: (asked(pod, "status", "gpt 中-0") or {"ended_at": 1})["ended_at"], "the end")
     assert watch.wait(PATIENCE_S) == 0
     assert not (pod.volume / "state" / "middlewatch.sock").exists()
+
+
+def test_a_pod_that_is_taken_away_is_told_while_it_saves(
+    pod: SimpleNamespace, tmp_path: Path
+) -> None:
+    pod.env |= SAID
+    gate = tmp_path / "go"
+    pod.start(watching("spot", "/none"))
+    train = pod.start(training([sys.executable, "-c", SAVES, str(gate)]))
+    until(lambda: (asked(pod, "status", "spot") or {}).get("state") == "running", "the watch")
+    train.send_signal(signal.SIGTERM)
+    until(
+        lambda: [i["class"] for i in asked(pod, "incidents") or ()] == ["preempted"], "it is told"
+    )
+    assert train.poll() is None, "it is told before the end"
+    gate.touch()
+    assert train.wait(PATIENCE_S) == 7
 
 
 def test_the_watch_may_be_in_the_same_container(pod: SimpleNamespace) -> None:

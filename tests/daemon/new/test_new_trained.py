@@ -225,18 +225,21 @@ def test_a_part_of_a_save_is_passed_over(project: Callable[..., Project]) -> Non
 
 
 CARD = """
-import sys
+import contextlib, io, json, sys
 sys.path.insert(0, sys.argv[1])
 import torch
-torch.cuda.is_available = lambda: sys.argv[3] != "none"
-torch.cuda.get_device_capability = lambda: tuple(map(int, sys.argv[3].split(".")))
 if sys.argv[2] == "nanogpt":
-    from nanogpt_extras import dtype
-    chosen = dtype(sys.argv[4])
+    from nanogpt_extras import dtype as choose
 else:
-    from support import precision_here
-    chosen = precision_here(sys.argv[4])
-print(chosen)
+    from support import precision_here as choose
+answers = []
+for card, wanted in json.loads(sys.argv[3]):
+    torch.cuda.is_available = lambda: card != "none"
+    torch.cuda.get_device_capability = lambda: tuple(map(int, card.split(".")))
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        chosen = choose(wanted)
+    answers.append([chosen, told.getvalue()])
+print(json.dumps(answers))
 """
 NAMES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
@@ -246,7 +249,7 @@ def test_the_precision_is_decided_again_at_the_start(
     framework: str, project: Callable[..., Project]
 ) -> None:
     one = project(framework)
-    for card, wanted, chosen in (
+    cases = (
         ("8.0", "auto", "bf16"),
         ("7.5", "auto", "fp16"),
         ("none", "auto", "fp32"),
@@ -255,11 +258,12 @@ def test_the_precision_is_decided_again_at_the_start(
         ("7.0", "bf16", "fp16"),
         ("none", "bf16", "fp32"),
         ("none", "fp16", "fp32"),
-    ):
-        words = [sys.executable, "-c", CARD, str(one.folder), framework, card, wanted]
-        done = subprocess.run(words, env=one.env, capture_output=True, text=True, check=True)
-        *told, last = done.stdout.splitlines()
-        assert last == (NAMES[chosen] if framework == "nanogpt" else chosen), (card, wanted)
+    )
+    asked = json.dumps([case[:2] for case in cases])
+    words = [sys.executable, "-c", CARD, str(one.folder), framework, asked]
+    done = subprocess.run(words, env=one.env, capture_output=True, text=True, check=True)
+    for (card, wanted, chosen), (answer, told) in zip(cases, json.loads(done.stdout), strict=True):
+        assert answer == (NAMES[chosen] if framework == "nanogpt" else chosen), (card, wanted)
         # Another one than that which a person has written is told.
         assert bool(told) == (wanted not in ("auto", chosen)), told
 
