@@ -53,7 +53,7 @@ from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import gone_thread
 from .kit.late_lines import ELSEWHERE, end_heard_at
-from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand
+from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand, time_is_over
 from .kit.lost_part import LostPart, computes, lost_part
 from .kit.numbers import number, pace, span
 from .kit.on_purpose import on_purpose
@@ -125,6 +125,9 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
 
 def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding]:
     told, how = _manner(ending)
+    limited = time_is_over(view, ending)
+    if limited:
+        told, how = "sigterm_received", "was ended by its time limit (`timeout`)"
     command = ended_by_command(view, ending)
     how += f" through `{command}`" if command else ""
     since = ending.at - limits.near_s
@@ -185,6 +188,8 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     severity = Severity.WARNING if ending.exit_code == 0 and farewell else row(trouble).severity
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
+    if limited:
+        details["limited"] = True
     status = {"exitcode": ending.exit_code, "signal": ending.signal, "how": gone and gone.how}
     yield Finding(
         trouble=trouble,

@@ -18,7 +18,8 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     out of all proportion count, measured against all reports before, because the losses of a
     learner grow with its rewards. But a return or an accuracy that had risen, has lost four fifths of that
     again in each of sixteen reports, and hardly moves in them, is a policy or a classifier that has collapsed;
-    one that is worse in all of them than in every report before, and does not rise, is a warning.
+    so is one that does not rise in them, while another measure of its reports is four times as large as it ever was
+    in three of them. One that is worse in all of them than in every report before, and does not rise, is a warning.
 Classes: loss_spike loss_diverged grad_spike
 Sources: Four spreads in two of three reports, or three reports in a row that stay high; measured on
     1,033 real curves: nine of ten labelled events at a median delay of one report, with fewer than

@@ -4,7 +4,7 @@ Decides: A loss of 0.0 in several reports in a row is a warning, and so are two 
     gradient norm has vanished with it; if it had fallen close to zero
     before, it may be rounded, and with an accuracy of 100 % nothing is left to lose: a note. A loss
     that falls to almost nothing in its first reports is a note, because it may be a label leak or
-    easy data. A later sudden fall is a warning, if the loss had been at a stable level before; when
+    easy data; a warning if the evaluation loss is at twice its best meanwhile. A later sudden fall is a warning, if the loss had been at a stable level before; when
     samples are memorised, it falls steadily. Reports without the loss that they used to have are a
     warning, unless they say that their steps were skipped.
 Classes: loss_zero loss_missing
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from .kit import Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.loss.evaluations import Evaluations
 from .kit.loss.losses import Losses
 from .kit.loss.missing_loss import Missing
 from .kit.loss.series import Leak
@@ -40,6 +41,8 @@ class Limits:
     """Reports of exactly zero in a row before it is reported; three at least."""
     learnt_ratio: float = 0.05
     """Part of the first level below which a loss may have been rounded to zero."""
+    unlearnt_times: float = 2.0
+    """Multiple of its best from which the evaluation loss shows that such a loss is worth nothing."""
     told_reports: int = 500
     """Reports for which a suspiciously low loss of a live run is shown."""
 
@@ -60,7 +63,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     for leak in losses.leaks:
         old = losses.count - leak.count > limits.told_reports
         if not losses.zeros and not (view.live and old):
-            yield _leak(leak)
+            yield _leak(leak, _unlearnt(view, limits))
     for missing in losses.missing:
         if not missing.skipped and not (missing.over and (view.live or missing.count < 3)):
             if missing.count < 3 and not missing.scaled:
@@ -89,16 +92,28 @@ def _zero(zeros: Zeros, key: str, limits: Limits) -> Finding:
     )
 
 
-def _leak(leak: Leak) -> Finding:
+def _unlearnt(view: View, limits: Limits) -> str:
+    """What has become of the evaluation meanwhile, if it is much worse than it was."""
+    seen = view.accumulator(Evaluations)
+    best, now = (seen.best, seen.now) if seen is not None else (None, None)
+    if best is None or now is None or not 0.0 < limits.unlearnt_times * best.value <= now:
+        return ""
+    return (
+        f", while the evaluation loss rose from {number(best.value)} to {number(now)}: "
+        "its samples may have lost their content"
+    )
+
+
+def _leak(leak: Leak, unlearnt: str) -> Finding:
     mark = leak.mark
     how = "suddenly fell" if leak.sudden else "fell"
     at = "" if mark.step is None else f" by step {number(mark.step)}"
     return Finding(
         trouble="loss_zero",
         key=f"leak:{leak.metric}",
-        severity=Severity.WARNING if leak.sudden else Severity.INFO,
-        summary=f"the loss {how} from {number(leak.began)} to {number(mark.value)}{at}: "
-        "a label may leak into the input",
+        severity=Severity.WARNING if leak.sudden or unlearnt else Severity.INFO,
+        summary=f"the loss {how} from {number(leak.began)} to {number(mark.value)}{at}"
+        + (unlearnt or ": a label may leak into the input"),
         file=leak.file,
         line=mark.line,
         details={"kind": "leak", "step": mark.step, "from": leak.began, "to": mark.value},
@@ -137,6 +152,7 @@ SENTINEL = Sentinel(
     accumulators=(
         Troubles,
         Losses,
+        Evaluations,
     ),
     recovered=recovered,
 )

@@ -18,7 +18,7 @@ from ..system.errors import Refused, UsageError
 from ..system.processes import Process, Processes
 from ..system.users import runner_of
 from .checkpoint_args import checkpoint_dirs
-from .groups import OUTSIDE, RunProcesses, find, group, group_of, top
+from .groups import RunProcesses, find, group, group_of, started_by, top
 from .homes import home_of, other_container
 from .outputs import OutputFinder, PipePane, event_files
 from .programs import (
@@ -230,9 +230,7 @@ def _spec(one: RunProcesses, name: str, processes: Processes, log_dir: str | Non
     # The root user of a container is not ours: nothing of it is ever started here.
     runner = None if main.is_elsewhere else runner_of(main.pid, processes.proc)
     uid, gid = runner or (None, None)
-    parent = processes.get(main.ppid)
-    if parent is not None and (parent.pid == 1 or parent.comm.partition(":")[0] in OUTSIDE):
-        parent = None
+    parent = started_by(main, processes)
     return FoundRun(
         name=name,
         pid=main.pid,

@@ -34,6 +34,9 @@ login
 OUTSIDE = frozenset(_OUTSIDE.split())
 """Ancestors with these names (as in /proc/PID/comm) belong to the box and not to the run."""
 
+RUN_ONCE = frozenset(("timeout", "time", "sudo", "doas", "runuser", "setpriv", "xvfb-run"))
+"""Programs that run a command once, wait for it, and end with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunProcesses:
@@ -45,6 +48,17 @@ class RunProcesses:
     main: Process
     ranks: tuple[tuple[int | None, Process], ...]
     world_size: int | None
+
+
+def started_by(main: Process, processes: Processes) -> Process | None:
+    """The shell, queue or wrapper that started a program, and that may start the next one when it has ended;
+    ``None`` where that is the box."""
+    parent = processes.get(main.ppid)
+    while parent is not None and parent.comm in RUN_ONCE:
+        parent = processes.get(parent.ppid)
+    if parent is None or parent.pid == 1 or parent.comm.partition(":")[0] in OUTSIDE:
+        return None
+    return parent
 
 
 def find(

@@ -320,11 +320,13 @@ class Again(Restarts):
         spec = watched.spec
         known = self._known.get(spec.resumed_from or "")
         earlier = self._context.runs.get(spec.resumed_from or "")
-        if known is None or earlier is None or not spec.again_used or not known.losses:
+        if earlier is None or spec.attempt == earlier.spec.attempt:
             return
+        own = earlier.history.accumulators.get(Losses)
+        losses = known.losses if known is not None else own.save() if own is not None else None
         old, new = earlier.spec.logs[:1], spec.logs[:1]
-        if old and new and Losses in watched.history.accumulators:
-            watched.history.accumulators[Losses].restore(_renamed(known.losses, old[0], new[0]))
+        if losses and old and new and Losses in watched.history.accumulators:
+            watched.history.accumulators[Losses].restore(_renamed(losses, old[0], new[0]))
 
     def limit(self, watched: WatchedRun, most: int) -> dict[str, Any]:
         """Set how often the run may be started again; 0 calls off what was decided."""

@@ -334,7 +334,7 @@ class App:
         watched.saves.searches = self._searches
         watched.saves.others = lambda: [r for r in context.runs.values() if r is not watched]
         watched.saves.learnt = lambda: self._learnt(watched)
-        if saved is None:
+        if "history" not in (saved or {}):
             context.restarts.seed(watched)
         if watched.alive:
             for pumped in self.context.box_sources:

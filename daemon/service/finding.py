@@ -9,11 +9,10 @@ attempt of the same run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from middlewatch.sentinels.kit import ProcessSample
 from middlewatch.sentinels.kit.numbers import number, span
 from middlewatch.sentinels.kit.recovery import ENOUGH_STEPS
 
@@ -28,6 +27,7 @@ from ..system import procfs
 from ..system.pump import Pumped
 from .alerting import Alerter
 from .context import Context
+from .run_processes import ended_at_of, last_seen, places_of, processes_of
 from .watched_run import WatchedRun
 
 ORPHANS_S = 15.0
@@ -37,6 +37,7 @@ HANDED_S = 30.0
 """Seconds in which ``middlewatch run`` hands its run to the daemon itself."""
 LAST_LINES_S = 1.0
 """Seconds after an end in which its last lines are read; the next program needs longer to import."""
+GOES_ON = "its share of time was over, and what gave it goes on"
 IMPORTS_S = 2.0
 """Seconds after its start in which a program has logged nothing: it imports its framework."""
 _PROOF_LINES = 200
@@ -113,11 +114,11 @@ class Finding:
                 main.add((spec.pid, spec.start_ticks))
             if spec.parent_pid is not None:
                 parents.add(spec.parent_pid)
-                if not spec.provisional and _ended_at(run, math.inf) is not None:
+                if not spec.provisional and ended_at_of(run, math.inf) is not None:
                     ended[spec.parent_pid] = spec
             if run.alive:
                 main.update((rank.pid, rank.start_ticks) for rank in spec.ranks)
-                pids.update(pid for pid, _ in _processes(run))
+                pids.update(pid for pid, _ in processes_of(run))
         gpu = {pid for ring in self._context.box.gpus.values() for pid in ring[-1].pids or ()}
         containers = {run.spec.container for run in self._context.runs.values()} - {""}
         return Known(pids, main, parents, gpu, containers, ended)
@@ -153,7 +154,7 @@ class Finding:
         members = {(spec.pid, spec.start_ticks), *((r.pid, r.start_ticks) for r in spec.ranks)}
         above = set(procfs.ancestors(spec.pid))
         for run in self._context.runs.values():
-            seen = set(_processes(run))
+            seen = set(processes_of(run))
             if not run.alive:
                 if members & seen and not self._survives(run, spec):
                     return True
@@ -168,7 +169,7 @@ class Finding:
 
     def _survives(self, earlier: WatchedRun, spec: RunSpec) -> bool:
         """True when the found run is a rank of an ended one that outlives its launcher."""
-        last = {(p.pid, p.start_ticks) for p in _last_seen(earlier) if p.rank is not None}
+        last = {(p.pid, p.start_ticks) for p in last_seen(earlier) if p.rank is not None}
         last |= {(r.pid, r.start_ticks) for r in earlier.spec.ranks}
         last.discard((earlier.spec.pid or 0, earlier.spec.start_ticks or 0))
         return any((r.pid, r.start_ticks) in last for r in spec.ranks)
@@ -180,7 +181,7 @@ class Finding:
         """
         runs = sorted(self._context.runs.values(), key=lambda r: r.facts.started_at)
         now = self._context.clock.now()
-        ends = {run.spec.id: _ended_at(run, now) for run in runs}
+        ends = {run.spec.id: ended_at_of(run, now) for run in runs}
         tails = {
             path: state
             for run in runs
@@ -213,7 +214,7 @@ class Finding:
         known = self._ends.get(run.spec.id)
         if known is None or (age_s <= IMPORTS_S and run.spec.id not in self._left):
             run.logs.read_now()  # its last lines may not have been read yet
-            known = self._ends[run.spec.id] = _places(run)
+            known = self._ends[run.spec.id] = places_of(run)
         return known
 
     def _after(self, run: WatchedRun, spec: RunSpec, note: str, attempt: int) -> RunSpec:
@@ -251,7 +252,7 @@ class Finding:
             self._alerter.catch_up(watched)
         if watched.spec.resumed_from and watched.spec.attempt > 1:
             self._resolve_earlier(watched)
-        ended = _ended_at(watched)
+        ended = ended_at_of(watched)
         if ended is None:
             return
         if run not in self._ends and self._source is not None:
@@ -260,7 +261,7 @@ class Finding:
             fresh = self._context.clock.now() - ended <= LAST_LINES_S
             since = self._next_since(watched)
             if fresh or run not in self._ends or since is not None:
-                self._ends[run] = _places(watched)
+                self._ends[run] = places_of(watched)
             if since is not None:
                 # What no daemon saw written is read late: only steps that begin anew are another run's.
                 seen = watched.lived_at >= (watched.history.gap_at or 0.0)
@@ -269,6 +270,8 @@ class Finding:
                 if self._context.clock.now() - since >= LAST_LINES_S:
                     self._left.add(run)
                     watched.logs.stop(self._context.pump)
+        if run in self._left:
+            self._settle(watched)
         if run not in self._context.asides and (words := self._followed(watched)):
             self._context.asides[run] = words
 
@@ -309,10 +312,17 @@ class Finding:
                     now = self._context.clock.now()
                     self._tell(one, self._context.incidents.resolve(incident, now, words))
 
+    def _settle(self, watched: WatchedRun) -> None:
+        """A share of time that is over is no trouble when what gave it goes on."""
+        for incident in self._context.incidents.open(watched.spec.id):
+            if incident.details.get("limited"):
+                now = self._context.clock.now()
+                self._tell(watched, self._context.incidents.resolve(incident, now, GOES_ON))
+
     def _followed(self, watched: WatchedRun) -> str:
         """What is seen at once after an end: survivors, or the next attempt of a wrapper."""
         spec = watched.spec
-        left = [p for p in _last_seen(watched) if p.rank is not None and p.pid != spec.pid]
+        left = [p for p in last_seen(watched) if p.rank is not None and p.pid != spec.pid]
         if left:
             count = f"{len(left)} of its ranks" if len(left) > 1 else "one of its ranks"
             runs = "run" if len(left) > 1 else "runs"
@@ -332,7 +342,7 @@ class Finding:
         """
         spec = watched.spec
         up = procfs.uptime_s()
-        others = any(p.pid != spec.pid for p in _last_seen(watched))
+        others = any(p.pid != spec.pid for p in last_seen(watched))
         if spec.parent_pid is None or up is None or others:
             return None
         booted = self._context.clock.now() - up
@@ -347,7 +357,7 @@ class Finding:
         if watched.spec.provisional:
             self._dismiss(watched)
         elif self._source is not None:
-            self._source.hurry(ORPHANS_S if _last_seen(watched) else None)
+            self._source.hurry(ORPHANS_S if last_seen(watched) else None)
 
     def _dismiss(self, watched: WatchedRun) -> None:
         """It was no training: nobody is told how it ended."""
@@ -360,40 +370,3 @@ class Finding:
         why = watched.spec.provisional
         watched.reason = f"not a training: {why}, but it showed no sign of one"
         self._log_line(f"{watched.spec.id} ended: {watched.reason}")
-
-
-def _ended_at(run: WatchedRun, now: float | None = None) -> float | None:
-    """When the main process ended; ``None`` while it lives.
-
-    With ``now``, an end that is not noted yet counts as well: the next job may be found before.
-    """
-    ended = run.ended_at if run.ended_at is not None else run.gone_at
-    spec = run.spec
-    if ended is None and now is not None and spec.pid is not None and spec.start_ticks is not None:
-        return now if procfs.start_ticks(spec.pid) != spec.start_ticks else None
-    return ended
-
-
-def _last_seen(run: WatchedRun) -> tuple[ProcessSample, ...]:
-    samples = run.history.process_samples
-    return samples[-1].processes if samples else ()
-
-
-def _processes(run: WatchedRun) -> Iterator[tuple[int, int]]:
-    """(pid, start ticks) of all processes that are known of a run."""
-    spec = run.spec
-    if spec.pid is not None:
-        yield spec.pid, spec.start_ticks or 0
-    yield from ((rank.pid, rank.start_ticks) for rank in spec.ranks)
-    yield from ((p.pid, p.start_ticks) for p in _last_seen(run))
-
-
-def _places(run: WatchedRun) -> dict[str, Any]:
-    """The positions in the logs of a run, without what their readers know of that run."""
-    places = {}
-    for path, tail in run.save()["tails"].items():
-        reader = dict(tail.get("reader", {}))
-        for part in ("progress", "tracebacks"):
-            reader.pop(part, None)
-        places[path] = {**tail, "reader": reader}
-    return places

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
+from .forecast import Deadlines
 from .observations import LogEvent, Phase, ProcessEnded
+from .vanished import signal_of
 from .view import View
 
 JUST_SAVED_S = 15.0
@@ -16,6 +18,10 @@ ENDED_HERE = "middlewatch end"
 """The file of the phase ``stop`` that the daemon adds when a person ends a run through it."""
 ENDS_S = 60.0
 """Seconds that a program may need to end after that: torchrun gives its ranks 30."""
+OVER_S = 3.0
+"""Seconds between the end of a program and that of its time, which is computed from its start to 10 ms: on a
+busy box a signal comes late."""
+_KILL, _TERMINATE = 9, 15
 WROTE_S = 1.0
 """Seconds between a save and the line before it, as they are seen."""
 _ASKED = ("sigterm_received", "interrupted", "preempted")
@@ -34,6 +40,8 @@ def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, to
     may start it again at once."""
     if cause is not None and _PLACE_TAKEN.search(cause.text):
         return False
+    if time_is_over(view, ending):
+        return True  # a share of time: what it was for may begin soon
     if told == "sigterm_received" and cause is not None and left_in_order(view, cause):
         return True  # a slot of time that is over: the next one may begin soon
     if not ending.exit_code or told:
@@ -41,6 +49,14 @@ def may_begin_again(view: View, ending: ProcessEnded, cause: LogEvent | None, to
     if cause is not None:
         return _REQUEUED.search(cause.text) is not None or left_in_order(view, cause)
     return _just_saved(view, ending)
+
+
+def time_is_over(view: View, ending: ProcessEnded) -> bool:
+    """True for a program that the ``timeout`` it was started under has ended, as its command line says."""
+    clocks = view.accumulator(Deadlines)
+    limit = clocks.known.get("timeout") if clocks is not None else None
+    ended = signal_of(ending) in (_KILL, _TERMINATE)
+    return limit is not None and ended and abs(ending.at - limit.ends_at) <= OVER_S
 
 
 def stopped_by_hand(view: View, ending: ProcessEnded, told: str) -> bool:

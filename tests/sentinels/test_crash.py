@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from middlewatch.sentinels.crash import Limits
-from middlewatch.sentinels.kit import Finding, LastWords, ProcessEnded, Severity
+from middlewatch.sentinels.kit import Deadline, Finding, LastWords, ProcessEnded, Severity
 
 from .story import MAIN, Story, sample
 
@@ -468,6 +468,31 @@ def test_a_thread_that_says_what_another_rule_tells(story: Story) -> None:
     collects(story, 10, grows=True)
     story.says("loss_nan", "loss is nan", role="confirmation", fatal=False, exception="ValueError")
     assert collects(story, 10, grows=False).asks("crash") == []
+
+
+@pytest.mark.parametrize(("code", "signal"), [(143, None), (None, 15), (137, None), (None, 9)])
+def test_the_limit_that_its_own_command_line_sets(
+    story: Story, code: int | None, signal: int | None
+) -> None:
+    story.train(60)
+    story.seen(Deadline(story.now, story.now + 30, "timeout"))
+    story.train(29).end(code, signal).wait(5)
+    (finding,) = story.asks("crash")
+    assert finding.trouble == "sigterm_received"
+    assert "was ended by its time limit (`timeout`)" in finding.summary
+    assert finding.details["limited"] is finding.details["requeued"] is True
+
+
+@pytest.mark.parametrize(("origin", "early_s"), [("SLURM_JOB_END_TIME", 0), ("timeout", 10)])
+def test_a_signal_at_another_time_is_from_somebody_else(
+    story: Story, origin: str, early_s: int
+) -> None:
+    story.train(60)
+    story.seen(Deadline(story.now, story.now + 30, origin))
+    story.train(29 - early_s).end(None, 15).wait(5)
+    (finding,) = story.asks("crash")
+    assert "from outside (SIGTERM)" in finding.summary
+    assert "limited" not in finding.details
 
 
 @pytest.mark.parametrize(

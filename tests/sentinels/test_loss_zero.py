@@ -105,6 +105,19 @@ def test_too_good_to_be_true(story: Story) -> None:
     assert story.train(500, train_loss=0.01).asks("loss_zero") == []
 
 
+@pytest.mark.parametrize(("evaluated", "severity"), [(6.0, Severity.WARNING), (2.5, Severity.INFO)])
+def test_too_good_and_the_evaluation_gets_worse(
+    story: Story, evaluated: float, severity: Severity
+) -> None:
+    """What it reads now has lost its content."""
+    story.train(10, train_loss=2.0).step(by=0, train_loss=None, eval_loss=2.0)
+    story.train(12, train_loss=0.01)
+    for _ in range(2):
+        story.step(by=0, train_loss=None, eval_loss=evaluated)
+    (finding,) = story.asks("loss_zero")
+    assert (finding.trouble, finding.severity) == ("loss_zero", severity)
+
+
 def through_zero(story: Story, count: int = 60) -> Story:
     """The negative log likelihood of a density: it falls from 5 to -9."""
     for n in range(count):

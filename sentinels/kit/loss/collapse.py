@@ -25,7 +25,7 @@ def collapsed(view: View) -> Iterator[Finding]:
         yield Finding(
             trouble="loss_diverged",
             key=f"{KEY}{score.metric}",
-            severity=Severity.CRITICAL if score.still else Severity.WARNING,
+            severity=Severity.CRITICAL if score.still or score.broken else Severity.WARNING,
             summary=f"{score.metric} has collapsed from {number(score.best)} to {number(now)}{since}"
             f" and {'stands still' if score.still else 'stays'} there; it began at {number(score.first)}",
             file=score.file,

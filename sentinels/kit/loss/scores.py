@@ -1,7 +1,8 @@
 """Scores that were learnt and are lost: the return of an agent, an accuracy, a rate of success.
 
 A return swings, and falls far while an agent explores; that is no trouble. A policy that has collapsed does the same
-in every episode: its return is back where it began, and has lost its noise too.
+in every episode: its return is back where it began, and has lost its noise too, or its updates have become many
+times as large as they ever were.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ LOST = 0.8
 """Part of what was learnt that each of them must have lost."""
 STILL = 0.05
 """Part of what was learnt within which they must lie: the returns of an agent that still learns swing by more."""
+FAR, BEYOND = 4.0, 3
+"""Times its largest size so far that another measure of the reports (a divergence, a loss of the critic) must
+have, and in how many reports since the score was lost (our choice)."""
 BELOW = 0.25
 """Part of what was learnt by which the newest reports must lie below all before them, where they are not alike:
 a policy that is worse than it ever was, its first reports included, and does not learn."""
@@ -83,15 +87,20 @@ class Score:
     """They are alike."""
     lost: bool = False
     """It has collapsed."""
+    tops: dict[str, float] = field(default_factory=dict)
+    """The largest size that each other measure of its reports had while it was not lost."""
+    beyond: int = 0
+    """Reports since it was lost in which one of these was far beyond that."""
     SAVED: ClassVar[Any] = (
         *("name", "metric", "file", "step", "first", "best", "noise", "floor", "window"),
-        *("low", "older", "down", "fell", "line"),
+        *("low", "older", "down", "fell", "line", "tops", "beyond"),
     )
 
     def restart(self) -> None:
         """What comes is another attempt."""
         self.first, self.best, self.noise, self.floor = None, -math.inf, 0.0, -math.inf
         self.low, self.older = math.inf, 0
+        self.tops.clear()
         self.window.clear()
         self._rose()
 
@@ -108,6 +117,9 @@ class Score:
         if value <= self.floor:
             self._lost(seen, value)
             return
+        for key, other in seen.values.items():
+            if key != self.metric and abs(other) > self.tops.get(key, 0.0):
+                self.tops[key] = abs(other)
         if self.down:
             self.low, self.older = min(self.low, *self.down), self.older + len(self.down)
             self._rose()
@@ -132,18 +144,26 @@ class Score:
             self.fell = LoggedValue.of(seen, value)
         self.down.append(value)
         self.line = seen.line
+        self.beyond += any(
+            abs(v) > FAR * self.tops.get(k, math.inf) for k, v in seen.values.items()
+        )
         if len(self.down) < FOR:
             return
         values, learnt = list(self.down), self.best - (self.first or 0.0)
         self.still = max(values) - min(values) <= STILL * learnt
         worse = self.older >= FOR and max(values) < self.low - BELOW * learnt
         half = FOR // 2
-        worse = worse and median(values[half:]) <= median(values[:half]) + STILL * learnt
-        self.lost = self.lost or self.still or worse
+        rises = median(values[half:]) > median(values[:half]) + STILL * learnt
+        self.lost = self.lost or self.still or ((worse or self.broken) and not rises)
 
     def _rose(self) -> None:
         self.down.clear()
-        self.fell, self.still, self.lost = None, False, False
+        self.fell, self.still, self.lost, self.beyond = None, False, False, 0
+
+    @property
+    def broken(self) -> bool:
+        """Lost, and the learning itself is out of all proportion: no agent that explores."""
+        return self.beyond >= BEYOND
 
 
 @dataclass(eq=False)

@@ -20,7 +20,7 @@ from middlewatch.daemon.config.run_spec import Rank, RunSpec, run_id
 from middlewatch.daemon.judge.incidents import Change, Incident, Incidents
 from middlewatch.daemon.service.alerting import Alerter
 from middlewatch.daemon.service.context import Context
-from middlewatch.daemon.service.finding import Finding
+from middlewatch.daemon.service.finding import LAST_LINES_S, Finding
 from middlewatch.daemon.service.watched_run import WatchedRun
 from middlewatch.daemon.system import procfs
 from middlewatch.daemon.system.loop import Loop
@@ -401,6 +401,25 @@ def test_a_real_restart_is_seen_at_once(desk: Desk, tmp_path: Path) -> None:
         process.communicate()
     said = f"A new attempt of the same command has begun (pid {process.pid})."
     assert said in desk.pushed[-1][1]
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_share_of_time_is_no_trouble_when_what_gave_it_goes_on(
+    desk: Desk, tmp_path: Path, limited: bool
+) -> None:
+    run = desk.new(parent_pid=os.getpid(), parent_ticks=procfs.start_ticks(os.getpid()))
+    desk.end(run, 124)
+    details = {"limited": True, "requeued": True} if limited else {}
+    ended = Found("sigterm_received", Severity.CRITICAL, "ended", fatal=True, details=details)
+    (change,) = desk.context.incidents.update(run.spec.id, [("crash", ended)], {}, desk.clock.now())
+    desk.alerter.alert(run, change)
+    with subprocess.Popen(["sleep", "100"]) as after:  # the next one of the same shell
+        time.sleep(LAST_LINES_S + 0.2)  # its age comes from the kernel
+        desk.clock.jump(10)
+        desk.finding.look_at(run)
+        after.kill()
+    assert desk.context.incidents.open(run.spec.id) == ([] if limited else [change.incident])
+    assert desk.labels == ([] if limited else ["CRITICAL"])
 
 
 def test_what_another_run_has_written_to_a_log_is_not_read_again(

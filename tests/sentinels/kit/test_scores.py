@@ -48,6 +48,19 @@ def test_a_policy_that_is_worse_than_it_ever_was(story: Story) -> None:
     assert "stays there; it began at 0.4" in finding.summary
 
 
+@pytest.mark.parametrize(("far", "told"), [(69.0, True), (10.0, False)])
+def test_a_policy_that_its_updates_have_broken(story: Story, far: float, told: bool) -> None:
+    """It swings at the bottom, as one that explores does, but each update changes it out of all proportion."""
+    dice = random.Random(5)
+    for value in learns():
+        story.step(train_loss=None, kl=dice.uniform(0.01, 5), **{"return": value})
+    for n in range(FOR + 2):
+        kl = far if n % 4 == 1 else 0.5
+        story.step(train_loss=None, kl=kl, **{"return": 20 + dice.gauss(0, 9)})
+    found = [(f.trouble, f.severity) for f in story.asks("loss_spike")]
+    assert found == ([("loss_diverged", Severity.CRITICAL)] if told else [])
+
+
 def test_a_harder_task_is_learnt_again(story: Story) -> None:
     dice = random.Random(7)
     reported(story, [0.4 + 0.5 * n / 40 + dice.gauss(0, 0.04) for n in range(40)], "reward")
