@@ -126,6 +126,8 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
 def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding]:
     told, how = _manner(ending)
     limited = time_is_over(view, ending)
+    if limited and view.run.goes_on:
+        return  # a share of time, as its command line has it
     if limited:
         told, how = "sigterm_received", "was ended by its time limit (`timeout`)"
     command = ended_by_command(view, ending)
@@ -188,9 +190,8 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     severity = Severity.WARNING if ending.exit_code == 0 and farewell else row(trouble).severity
     if may_begin_again(view, ending, cause, told):
         details["requeued"] = True
-    if limited:
-        details["limited"] = True
     status = {"exitcode": ending.exit_code, "signal": ending.signal, "how": gone and gone.how}
+    status["limited"] = limited or None
     yield Finding(
         trouble=trouble,
         key="end",

@@ -314,6 +314,7 @@ class Finding:
 
     def _settle(self, watched: WatchedRun) -> None:
         """A share of time that is over is no trouble when what gave it goes on."""
+        watched.history.facts = replace(watched.history.facts, goes_on=True)
         for incident in self._context.incidents.open(watched.spec.id):
             if incident.details.get("limited"):
                 now = self._context.clock.now()

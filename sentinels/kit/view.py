@@ -49,6 +49,8 @@ class RunFacts:
     """Above 1 for a command that a wrapper has started again."""
     after_failure: bool = False
     """A wrapper did so, no person, after the attempt before had failed or was killed."""
+    goes_on: bool = False
+    """What had started it, and was to start others, goes on with another one."""
     keep_saves: int | None = None
     """Number of checkpoints that the trainer keeps, by the command line."""
     command: str = ""

@@ -483,6 +483,14 @@ def test_the_limit_that_its_own_command_line_sets(
     assert finding.details["limited"] is finding.details["requeued"] is True
 
 
+def test_a_share_of_time_of_a_script_that_goes_on(story: Story) -> None:
+    story.train(60)
+    story.seen(Deadline(story.now, story.now + 30, "timeout"))
+    story.train(29).end(None, 15).wait(5).run(goes_on=True)
+    assert story.asks("crash") == []
+    assert story.asks("silent_end") == []
+
+
 @pytest.mark.parametrize(("origin", "early_s"), [("SLURM_JOB_END_TIME", 0), ("timeout", 10)])
 def test_a_signal_at_another_time_is_from_somebody_else(
     story: Story, origin: str, early_s: int

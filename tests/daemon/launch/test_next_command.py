@@ -17,6 +17,8 @@ from middlewatch.daemon.launch.exit_record import read_exit
 from middlewatch.daemon.launch.next_command import Order
 from middlewatch.daemon.launch.start import Launched, launch
 
+from ...fakes import second_user
+
 SECRET = "only in the environment 秘密"
 
 
@@ -115,6 +117,28 @@ def test_nobody_reads_what_is_no_fifo(tmp_path: Path) -> None:
     (tmp_path / next_command.FIFO).unlink()
     (tmp_path / next_command.FIFO).symlink_to(tmp_path / "elsewhere")
     assert not next_command.waits(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it becomes another user")
+def test_another_user_neither_says_what_is_started_nor_is_told() -> None:
+    with second_user.place() as lair:
+        fifo = lair / next_command.FIFO
+        next_command.make(lair)
+
+        def speak() -> None:
+            with pytest.raises(PermissionError):
+                os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+
+        second_user.done(speak)
+        fifo.unlink()
+        second_user.done(lambda: os.mkfifo(fifo, 0o666))  # in its own folder it may
+        listener = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            assert not next_command.waits(lair)
+            assert not next_command.say(lair, ["true"])
+            assert os.read(listener, 100) == b""
+        finally:
+            os.close(listener)
 
 
 def test_a_line_that_would_be_torn_is_not_written(tmp_path: Path) -> None:
