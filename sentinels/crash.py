@@ -53,7 +53,7 @@ from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import gone_thread
 from .kit.late_lines import ELSEWHERE, end_heard_at
-from .kit.leaving import ended_here, left_in_order, may_begin_again, stopped_by_hand, time_is_over
+from .kit.leaving import as_planned, left_in_order, may_begin_again, time_is_over
 from .kit.lost_part import LostPart, computes, lost_part
 from .kit.numbers import number, pace, span
 from .kit.on_purpose import on_purpose
@@ -126,8 +126,6 @@ def _troubles(view: View, since: float) -> list[LogEvent]:
 def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding]:
     told, how = _manner(ending)
     limited = time_is_over(view, ending)
-    if limited and view.run.goes_on:
-        return  # a share of time, as its command line has it
     if limited:
         told, how = "sigterm_received", "was ended by its time limit (`timeout`)"
     command = ended_by_command(view, ending)
@@ -176,11 +174,9 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     else:
         trouble = in_its_place(view, cause).trouble
         summary = f"{describe_event(cause)}{raised_then(view, cause)}; the run {how}"
-    by_hand = told == trouble and stopped_by_hand(view, ending, told)
-    if by_hand:
-        summary += ", as a person asked" if ended_here(view, ending) else " and has saved before"
-    step = view.last_step
-    if step is not None and step.number is not None:
+    planned = as_planned(view, ending, told) if told == trouble else ""
+    summary += planned
+    if (step := view.last_step) is not None and step.number is not None:
         summary += f" after step {number(step.number)}"
     summary += f"; {gone.left} of its processes are still alive" if gone and gone.left else ""
     last = cause or (events[-1] if events else last_exception(view, since))
@@ -195,7 +191,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
     yield Finding(
         trouble=trouble,
         key="end",
-        severity=Severity.INFO if by_hand else severity,
+        severity=Severity.INFO if planned else severity,
         fatal=True,
         summary=summary,
         evidence=(

@@ -59,12 +59,17 @@ def time_is_over(view: View, ending: ProcessEnded) -> bool:
     return limit is not None and ended and abs(ending.at - limit.ends_at) <= OVER_S
 
 
-def stopped_by_hand(view: View, ending: ProcessEnded, told: str) -> bool:
-    """True for a program that caught Ctrl-C, saved, and ended by itself with the status for that, and for one that
-    a person ended through the watch."""
+def as_planned(view: View, ending: ProcessEnded, told: str) -> str:
+    """Words about a program whose end somebody wanted: a person ended it through the watch; it caught Ctrl-C,
+    saved, and ended by itself with the status for that; or its time was over, and the script that gave it goes
+    on. Empty for others."""
     if ended_here(view, ending):
-        return True
-    return told == "interrupted" and ending.exit_code is not None and _just_saved(view, ending)
+        return ", as a person asked"
+    if told == "interrupted" and ending.exit_code is not None and _just_saved(view, ending):
+        return " and has saved before"
+    if view.run.goes_on and time_is_over(view, ending):
+        return ", as its script has it, which goes on"
+    return ""
 
 
 def ended_here(view: View, ending: ProcessEnded) -> bool:

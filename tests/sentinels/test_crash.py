@@ -487,8 +487,9 @@ def test_a_share_of_time_of_a_script_that_goes_on(story: Story) -> None:
     story.train(60)
     story.seen(Deadline(story.now, story.now + 30, "timeout"))
     story.train(29).end(None, 15).wait(5).run(goes_on=True)
-    assert story.asks("crash") == []
-    assert story.asks("silent_end") == []
+    (finding,) = story.asks("crash")
+    assert (finding.severity, finding.trouble) == (Severity.INFO, "sigterm_received")
+    assert "as its script has it" in finding.summary
 
 
 @pytest.mark.parametrize(("origin", "early_s"), [("SLURM_JOB_END_TIME", 0), ("timeout", 10)])
