@@ -141,6 +141,9 @@ def _by_option(
 
 def _by_itself(script: Script, framework: str, checkpoint: str) -> Continuation:
     """Without an option: the same command, with a sentence on what it will do."""
+    if script.says_itself:
+        words = "the script says that it loads its newest checkpoint by itself"
+        return Continuation(framework, "itself", script.words, words, newest=True)
     if _LOADS.search(script.text) and _LOOKS.search(script.text):
         words = (
             "the script has no option to resume with; its text looks for a saved state and loads "

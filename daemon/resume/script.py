@@ -23,6 +23,8 @@ MOST_FILES = 40
 MOST_BYTES = 1 << 20
 """Bytes of text read in all; the largest training script of a public framework with all
 that it imports from its own folder has some 300 KiB."""
+SAYS = re.compile(r"^\s*# middlewatch: resumes by itself\b", re.MULTILINE)
+"""A script may say so in a line of its own; those of ``middlewatch new`` do."""
 _SHELL_ENDINGS = (".sh", ".bash", ".slurm", ".sbatch")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _CALL = 600
@@ -69,6 +71,9 @@ class Script:
 
     gone: str = ""
     """A Python file that the command names and that does not exist, where no script is found."""
+
+    says_itself: bool = False
+    """A line of its own says that it loads its newest checkpoint (:data:`SAYS`)."""
 
     @property
     def program(self) -> str:
@@ -152,7 +157,8 @@ def find(command: Sequence[str], cwd: str) -> Script:
         if before in ("-m", "--module") and word not in LAUNCHERS and _MODULE.fullmatch(word):
             return Script(words, place, _text(_module(word, cwd), Path(cwd)))
         if word.endswith(".py") and path.is_file():
-            return Script(words, place, _text(path, Path(cwd)))
+            says = SAYS.search(_read(path, MOST_BYTES)) is not None
+            return Script(words, place, _text(path, Path(cwd)), says_itself=says)
         if word.endswith(_SHELL_ENDINGS) and path.is_file():
             return _shell(words, place, _read(path, MOST_BYTES), Path(cwd))
         if word.rpartition("/")[2] in TRAINERS:
@@ -168,7 +174,8 @@ def _shell(words: tuple[str, ...], place: int, text: str, cwd: Path) -> Script:
     inside = {name for line in handed for name in _PYTHON_FILE.findall(line)}
     files = [path for name in inside if (path := cwd / name).is_file()]
     within = _text(files[0], cwd) if len(files) == 1 and len(handed) == 1 else ""
-    return Script(words, place, within, passes_on=bool(handed))
+    says = SAYS.search(text) is not None
+    return Script(words, place, within, passes_on=bool(handed), says_itself=says)
 
 
 def _place(words: Sequence[str], name: str, at: int | None) -> int | None:

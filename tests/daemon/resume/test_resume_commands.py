@@ -52,6 +52,13 @@ if os.path.exists("out/last.pt"):
 """
 
 
+SAYS_SO = """
+#!/usr/bin/env bash
+# middlewatch: resumes by itself
+exec python train.py
+"""
+
+
 def go(tmp_path: Path, text: str, *words: str, path: str = CKPT, format_: str = "hf") -> Continuation:  # fmt: skip
     (tmp_path / "train.py").write_text(text)
     command = words or ("python", "train.py")
@@ -191,6 +198,12 @@ def test_no_option_is_made_up(tmp_path: Path) -> None:
         assert CKPT in way.words
     way = go(tmp_path, ITSELF, format_="torch")
     assert (way.how, way.newest, way.command) == ("perhaps", True, ("python", "train.py"))
+
+
+def test_a_script_that_says_that_it_resumes_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "train.sh").write_text(SAYS_SO)
+    way = go(tmp_path, PLAIN, "bash", "train.sh")
+    assert (way.how, way.newest, way.command) == ("itself", True, ("bash", "train.sh"))
 
 
 def test_shell_scripts(tmp_path: Path) -> None:
