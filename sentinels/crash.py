@@ -53,7 +53,7 @@ from .kit.commands import of_a_command
 from .kit.first_cause import KERNEL_S, SIGNALS, first_cause, in_its_place, kernel_fault
 from .kit.frozen import gone_thread
 from .kit.late_lines import ELSEWHERE, end_heard_at
-from .kit.leaving import as_planned, left_in_order, may_begin_again, time_is_over
+from .kit.leaving import as_planned, left_at_its_limit, left_in_order, may_begin_again, time_is_over
 from .kit.lost_part import LostPart, computes, lost_part
 from .kit.numbers import number, pace, span
 from .kit.on_purpose import on_purpose
@@ -153,6 +153,7 @@ def _ended(view: View, limits: Limits, ending: ProcessEnded) -> Iterator[Finding
         cause = None  # it was overcome: the run has reported once more, or did so earlier
     if ending.exit_code == 0 and cause is not None and left_in_order(view, cause):
         cause = None  # asked to leave, it has saved and ended well: the push about its end says so
+    cause = cause or left_at_its_limit(view, ending)
     if ending.exit_code == 0 and (cause is None or completed(view) or trials_of(view)):
         yield from _inside(view, limits)
         return  # a good end, or one that silent_end reports

@@ -93,13 +93,16 @@ _ERRORS = tuple(
         ),
         r"(?i)^\W{0,4}(?:wrong|invalid|illegal|malformed|unexpected|corrupt(?:ed)?|unsupported|not enough|insufficient|out of)\b",
         r"(?i)\bno progress\b|\btimed? ?out\b|\bdeadlock|\bgiving up\b|\bbailing out\b",
+        r"^#? ?Ended \(code (?!0\))-?\d+\)",  # run.pl and queue.pl of Kaldi
         r"because it is being used by another process|The system cannot find|\braise SystemExit\b",
     )
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
     rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|(?<!\w){_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
+    r"|^(?:rm|ls|rmdir): .*: No such file or directory$"
 )
+"""What is no error: counts of them, warnings, and that there was nothing to list or to clear away."""
 _OF_STACK = re.compile(
     r"\s{2,}\S|File \"|(?:Current )?[Tt]hread 0x|\[?(?:rank\d+\])?:?\s+File \"|Traceback \(most"
 )

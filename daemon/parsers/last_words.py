@@ -146,6 +146,8 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
     shapes = [shape_of_text(text) for text in texts]
     loop_end = _loop_end(texts, shapes)
     closing = _new(texts, shapes, loop_end)
+    if loop_end < 0:
+        closing = closing[-SHOWN:]  # without a loop nothing says that it was left before
     kind, said = _farewell(closing)
     if not kind and loop_end >= 0 and _BAR.search(texts[loop_end]):
         # a bar is drawn once more when it is closed, after the words about its end

@@ -21,10 +21,18 @@ from .text import plain
 from .tracebacks import HEAD, Raised, split_error
 
 REPORTS_ANOTHER = frozenset(
-    {"CalledProcessError", "ChildFailedError", "ProcessRaisedException", "ProcessExitedException"}
+    (
+        *(
+            "CalledProcessError",
+            "ChildFailedError",
+            "ProcessRaisedException",
+            "ProcessExitedException",
+        ),
+        *("CellExecutionError", "PapermillExecutionError"),
+    )
 )
-"""Exceptions by which the parent of a program says that this failed: never the cause, if the program
-itself said anything."""
+"""Exceptions by which the parent of a program, or of the kernel of a notebook, says that this failed: never the
+cause, if the program itself said anything."""
 _PASSED_ON = re.compile(
     r"^(?:Caught \w+ in .{0,80}\b(?:worker|replica|thread|process|device)\b|Above is the stack outside of JIT)"
 )

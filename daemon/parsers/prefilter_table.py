@@ -79,7 +79,7 @@ ATOMS: dict[int, tuple[str, ...]] = {
     10627933: ('corrupted double-linked', 'corrupted size vs', 'died with <signals.', 'double free or corruption', 'exit', 'free(): invalid', 'malloc(): ', 'malloc_consolidate(): ', 'munmap_chunk(): ', 'realloc(): invalid', 'tcache_'),
     2007546889: ('abandon', 'abgebrochen', 'abortado', 'aborted', 'annullato', 'exit', 'línea', 'sigabrt', 'srun: error: ', 'status=', 'zsh: abort', 'Аварийный останов', 'строка', 'アボートしました', '中止', '已放弃'),
     3072487880: (' job hard limit "h_rt"',),
-    723782995: (': job killed', 'ended, run time ', 'exceeded hard wallclock time', 'exceeded its wall', 'exceeded the ', 'exceeded wall', 'job was active longer than', 'jobstate', 'resource allocation expired', 'time limit', 'timed-out', 'timeout'),
+    529032954: (': job killed', 'ended, run time ', 'exceeded hard wallclock time', 'exceeded its wall', 'exceeded the ', 'exceeded wall', 'job was active longer than', 'jobstate', 'middlewatch: the time ends (', 'resource allocation expired', 'time limit', 'timed-out', 'timeout'),
     1054849509: ('middlewatch: sigterm: the cluster takes this pod away',),
     3981355032: (' being reclaimed', ' by the provider', ' is going to be interrupted in', 'cancelled at ', 'contract', 'eventtype', 'interruption ', 'outbid', 'pod was terminated in response to imminent node shutdown', 'preempted', 'preemption event', 'preemption notice', 'preemption notification', 'preemption signal', 'reached preemption sync point', 'reclaimed by', 'taintmanagereviction', 'term_preempt: ', 'will be reclaimed'),
     3676425501: ('evicted', 'node is not ready', 'nodenotready', 'nodeshutdown', 'the node was low on resource: ', 'unexpectedadmissionerror'),

@@ -9,7 +9,7 @@ import re
 
 from .forecast import Deadlines
 from .observations import LogEvent, Phase, ProcessEnded
-from .vanished import signal_of
+from .vanished import notice_of, signal_of
 from .view import View
 
 JUST_SAVED_S = 15.0
@@ -59,6 +59,14 @@ def time_is_over(view: View, ending: ProcessEnded) -> bool:
     return limit is not None and ended and abs(ending.at - limit.ends_at) <= OVER_S
 
 
+def left_at_its_limit(view: View, ending: ProcessEnded) -> LogEvent | None:
+    """The word that its time ends, for a program that has saved since and ended with 0: it is to go on later."""
+    told = notice_of(view, ending) if ending.exit_code == 0 else None
+    if told is None or told.trouble != "slurm_time_limit":
+        return None
+    return told if _saved_since(view, told) else None
+
+
 def as_planned(view: View, ending: ProcessEnded, told: str) -> str:
     """Words about a program whose end somebody wanted: a person ended it through the watch; it caught Ctrl-C,
     saved, and ended by itself with the status for that; or its time was over, and the script that gave it goes
@@ -89,7 +97,9 @@ def _just_saved(view: View, ending: ProcessEnded) -> bool:
 
 def left_in_order(view: View, cause: LogEvent) -> bool:
     """True for a program that says that it was asked to leave, and has saved since."""
-    if cause.trouble not in _ASKED:
-        return False
+    return cause.trouble in _ASKED and _saved_since(view, cause)
+
+
+def _saved_since(view: View, cause: LogEvent) -> bool:
     claimed = any(c.at >= cause.at and c.line > cause.line for c in view.claimed_saves)
     return claimed or any(c.saved_at >= cause.at - WROTE_S for c in view.checkpoints)

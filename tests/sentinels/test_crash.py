@@ -492,6 +492,20 @@ def test_a_share_of_time_of_a_script_that_goes_on(story: Story) -> None:
     assert "as its script has it" in finding.summary
 
 
+@pytest.mark.parametrize(("saves", "told"), [(True, ["slurm_time_limit"]), (False, [])])
+def test_a_program_that_saves_at_its_limit_and_leaves(
+    story: Story, saves: bool, told: list[str]
+) -> None:
+    """Its script may say later than it ends that the job begins again."""
+    story.train(60).says(
+        "slurm_time_limit", "middlewatch: the time ends (03:04): SIGUSR1", fatal=False
+    )
+    if saves:
+        story.train(3).saved()
+    story.end(0).wait(5)
+    assert [f.trouble for f in story.asks("crash")] == told
+
+
 @pytest.mark.parametrize(("origin", "early_s"), [("SLURM_JOB_END_TIME", 0), ("timeout", 10)])
 def test_a_signal_at_another_time_is_from_somebody_else(
     story: Story, origin: str, early_s: int

@@ -29,6 +29,7 @@ SCHEDULERS: tuple[Signature, ...] = (
         r"|this job is timed-out"
         r"|Job not requeued because: timed-out"
         r"|^middlewatch: saved at its time limit: job \d"
+        r"|^middlewatch: the time ends \("
         r"|resource allocation expired"
         r"|exceeded the max(?:imum)? allowed execution duration"
         r"|\bjob (?:\S+ )?exceeded (?:its |the )?(?:wall ?(?:clock ?)?time|time limit|run ?time limit)"

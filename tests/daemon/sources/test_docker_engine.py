@@ -106,6 +106,7 @@ def test_what_it_tells_of_a_container(paper: PaperEngine) -> None:
         "oom": True, "exit_code": 143, "error": "", "started": AT, "finished": AT, "restarts": 2,
         "policy": "on-failure", "retries": 3, "memory": 1 << 30, "auto_remove": False,
         "log": f"/var/lib/docker/containers/{ID}/{ID}-json.log", "driver": "local", "tty": False,
+        "preemptible": False,
     }  # fmt: skip
     assert "geheim" not in json.dumps(told), "its environment stays with the engine"
     asked = paper.asked()
