@@ -175,6 +175,7 @@ def _command(pid: str) -> str:
         return ""
 
 
+@pytest.mark.long
 def test_a_run_keeps_it_there(far: FarBox, wheels: Path, tmp_path: Path) -> None:
     home = home_of(tmp_path)
     done = at_home(far, home, "deploy", NAME, "--wheels", str(wheels), "--no-boot")

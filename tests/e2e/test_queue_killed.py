@@ -95,7 +95,14 @@ def killed_at_random(box: Box, sweep: Queue, victims: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victims", [("daemon",), ("runner",), ("runner", "daemon")])
+@pytest.mark.parametrize(
+    "victims",
+    [
+        pytest.param(("daemon",), marks=pytest.mark.long),
+        pytest.param(("runner",), marks=pytest.mark.long),
+        ("runner", "daemon"),
+    ],
+)
 def test_what_is_killed_loses_and_doubles_no_cell(
     box: Box, sweep: Queue, victims: tuple[str, ...]
 ) -> None:

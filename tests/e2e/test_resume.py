@@ -146,6 +146,7 @@ def nanogpt(box: Any) -> tuple[tuple[str, ...], Path]:
     return (sys.executable, "train.py", *options.split()), box.root / "out"
 
 
+@pytest.mark.long
 def test_nanogpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
     words, out = nanogpt(box)
     run = killed(*words, folder=out, passed=1, name="nano")
@@ -194,6 +195,7 @@ def trainer(box: Any, steps: int) -> tuple[tuple[str, ...], Path]:
     return (sys.executable, str(PROGRAMS / "hf_trainer.py"), *options.split()), out
 
 
+@pytest.mark.long
 def test_the_trainer_of_transformers_goes_on(box: Any, killed: Callable[..., str]) -> None:
     need("transformers", "accelerate")
     words, out = trainer(box, 160)
@@ -287,6 +289,7 @@ def test_lightning_goes_on(box: Any, killed: Callable[..., str]) -> None:
 # ------------------------------------------------------------------------------ LitGPT
 
 
+@pytest.mark.long
 def test_litgpt_goes_on(box: Any, killed: Callable[..., str]) -> None:
     need("litgpt", "lightning", "jsonargparse", "docstring_parser", "typeshed_client")
     for name in ("counting.py", "pretrain.yaml"):

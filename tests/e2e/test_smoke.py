@@ -373,6 +373,7 @@ def test_the_trainer_of_lightning(stage: Stage) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nanogpt(stage: Stage) -> None:
     need("torch")
     for name in ("train.py", "configurator.py"):
@@ -388,6 +389,7 @@ def test_nanogpt(stage: Stage) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_litgpt(stage: Stage) -> None:
     need("torch", "litgpt", "lightning", "jsonargparse", "docstring_parser", "typeshed_client")
     for name in ("counting.py", "pretrain.yaml"):
@@ -400,6 +402,7 @@ def test_litgpt(stage: Stage) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_accelerate(stage: Stage) -> None:
     need("torch", "accelerate")
     text = HEAD + (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import urllib.parse
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from .loopback import Loopback, QuietHandler
@@ -70,7 +71,7 @@ class KaggleApi(Loopback):
         raise KeyError(name)
 
 
-class _Handler(QuietHandler):
+class _Handler(QuietHandler, BaseHTTPRequestHandler):
     server_api: KaggleApi
 
     def do_POST(self) -> None:

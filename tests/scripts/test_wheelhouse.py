@@ -78,6 +78,7 @@ def test_without_an_index_it_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_it_installs_where_no_index_answers(tmp_path: Path) -> None:
     house, home = tmp_path / "wheels", tmp_path / "home"
     made = run(sys.executable, str(SCRIPT), str(house))

@@ -312,6 +312,7 @@ def test_it_is_found_at_its_level(key: Key, levels: str, base: Path, tmp_path: P
     assert seen.keys() <= set(levels.split("|")), seen
 
 
+@pytest.mark.long
 def test_what_the_libraries_say(base: Path, tmp_path: Path, loader: Loader) -> None:
     """All in one test: a second process that imports every library takes as long as the rest."""
     for form in FORMS:

@@ -160,7 +160,13 @@ def curve(framework: str, step: int) -> float:
     return low + (high - low) * 0.5 * (1 + math.cos(math.pi * (at - warm) / (STEPS - warm)))
 
 
-@pytest.mark.parametrize("framework", sorted(NEEDS))
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "framework",
+    ["hf", "nanogpt", pytest.param("lightning", marks=LONG), pytest.param("litgpt", marks=LONG)],
+)
 def test_it_is_killed_and_the_identical_command_goes_on(
     framework: str, project: Callable[..., Project]
 ) -> None:
@@ -197,7 +203,7 @@ def test_it_is_killed_and_the_identical_command_goes_on(
     assert all(step == STEPS for step in again), again
 
 
-@pytest.mark.parametrize("framework", ["hf", "lightning"])
+@pytest.mark.parametrize("framework", [pytest.param("hf", marks=LONG), "lightning"])
 def test_it_is_asked_to_end_and_saves_first(
     framework: str, project: Callable[..., Project]
 ) -> None:
@@ -209,6 +215,7 @@ def test_it_is_asked_to_end_and_saves_first(
     assert losses(one.whole())[0][0] == done + 1
 
 
+@LONG
 def test_a_part_of_a_save_is_passed_over(project: Callable[..., Project]) -> None:
     """Trainer writes into the final folder: a kill there leaves a part of a save with a good name."""
     one = project("hf")

@@ -70,7 +70,14 @@ def kept(plan: Plan) -> tuple[int, int]:
     return every - lines["output layer and logits"], every
 
 
-@pytest.mark.parametrize("m", TWELVE, ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "m",
+    [
+        *TWELVE[::4],
+        *(pytest.param(m, marks=pytest.mark.long) for m in TWELVE if m not in TWELVE[::4]),
+    ],
+    ids=lambda m: m.name,
+)
 def test_a_model_as_torch_holds_it(m: Model) -> None:
     found = measured(m)
     assert set(found["steps"]) == set(found["activations"]) == MEASURED
