@@ -32,9 +32,12 @@ _IDLE = re.compile(rf"{_AMOUNT} is reserved by PyTorch but unallocated")
 _USED = re.compile(rf"{_AMOUNT} already allocated")
 _RESERVED = re.compile(rf"{_AMOUNT} reserved in total by PyTorch")
 _FRAGMENTED = (
-    "the memory is there, but in pieces: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True and "
-    "start again from the newest checkpoint; the batch need not be smaller"
+    "the memory is there, but in pieces: set PYTORCH_CUDA_ALLOC_CONF={setting} and start again from the newest "
+    "checkpoint, before you try a smaller batch"
 )
+_SINCE_2_1, _BEFORE = "expandable_segments:True", "max_split_size_mb:128"
+"""The first one came with the words "reserved by PyTorch but unallocated" (PyTorch 2.1, ``CUDACachingAllocator.cpp``);
+before that PyTorch does not start with it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,9 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
-        remedy=_FRAGMENTED if split else "",
+        remedy=_FRAGMENTED.format(setting=_SINCE_2_1 if _IDLE.search(event.text) else _BEFORE)
+        if split
+        else "",
         details={
             **event.details,
             "rank": event.rank,

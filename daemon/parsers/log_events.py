@@ -109,7 +109,10 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         (row, more)
         for row, more in found
         # a file that cannot be read is one of the data when a batch was being read
-        if row.severity != "info" and not (raised.data and row.trouble == "ckpt_corrupt")
+        if row.severity != "info"
+        and not (raised.data and row.trouble == "ckpt_corrupt")
+        # what handles an error, and lacks a module for that, is no start that failed
+        and not (raised.chained and row.trouble == "launch_error")
     ]
     said: list[LogEvent] = []
     # the exception of a script that started another one is a separate trouble

@@ -120,11 +120,32 @@ _LIMITS = {
 }
 
 
+_OF_QUEUE = (
+    (
+        re.compile(r"\bTERM_OWNER\b"),
+        "its owner has ended it (`bkill`); when, and from where: `bhist -l JOBID`. Note it with the run",
+    ),
+    (
+        re.compile(r"\bTERM_MEMLIMIT\b"),
+        "read limit and use in the report of LSF at the end of this log, and ask for more, of each slot: "
+        "`bsub -M LIMIT -R 'rusage[mem=LIMIT]'`; or use fewer loader workers",
+    ),
+    (
+        re.compile(r"\bPBS: job killed: \w*mem\b"),
+        "ask for more memory than the line says was used: `qsub -l mem=LIMIT`; or use fewer loader workers",
+    ),
+)
+"""What LSF and PBS say of a job that they have ended (IBM, "bhist"; OpenPBS, ``mom``), and the first step there."""
+
+
 def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) -> str:
     """The first step for a finished log, where its evidence asks for one of its own; else empty.
 
     ``line`` and ``text``: the proof. ``traceback``: the line of its head; without one (0) the lines before the proof
     say what happened."""
+    for words_of_queue, step in _OF_QUEUE:
+        if words_of_queue.search(text):
+            return step
     low, signal = text.lower(), signal_of(text)
     for number, words in _LIMITS.items():
         if signal == number or f"(-{number})" in text:

@@ -12,6 +12,19 @@ from middlewatch.daemon.report.first_steps import first_step_in_log
     [
         ("process_killed", "srun: error: gpu3: task 0: exit code 137", "free -g"),
         ("process_killed", "exitcode  : -9 (pid: 4711)", "free -g"),
+        ("slurm_cancelled", "TERM_OWNER: job killed by owner.", "bhist -l"),
+        ("cgroup_oom_kill", "TERM_MEMLIMIT: job killed after reaching LSF memory limit", "bsub -M"),
+        ("cgroup_oom_kill", "=>> PBS: job killed: vmem 70000000kb exceeded limit", "qsub -l mem"),
+        (
+            "launch_error",
+            "python3: can't open file '/home/u/my_script.py': [Errno 2] No such file or directory",
+            "ls -ld /home/u/my_script.py",
+        ),
+        (
+            "python_exception",
+            "Check failed: Unknown layer type: AllPass (known types: AbsVal)",
+            "grep -rnF -- 'AllPass' .",
+        ),
         ("process_killed", "died with <Signals.SIGKILL: 9>.", "free -g"),
         ("rank_failed", "train.py exited with status 152", "ulimit -t"),
         ("rank_failed", "exitcode: -25", "ulimit -f"),
