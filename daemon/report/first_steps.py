@@ -184,8 +184,10 @@ def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) ->
 
 _NOT_THERE = re.compile(
     r"(?i)(?:can't open file|no such file or directory[:,]?|cannot (?:open|stat|find|access)(?: file)?|not found[:,]?"
-    r"|does not exist[:,]?|file)['\"\s:(]{1,3}(?P<path>(?:[A-Za-z]:|\.{0,2})?[\\/][^'\"\s:,;]{1,200}|[\w./-]{1,100}\.\w{1,8})(?=['\"\s:,;.]|$)"
+    r"|does not exist[:,]?|file)['\"\s:(]{1,3}(?P<path>[\w./~+-]{0,200}(?:/|\.\w{1,8}))(?=['\"\s:,;)]|$)"
+    r"|(?:can't open file|no such file or directory[:,]?)['\"\s:(]{1,3}(?P<other>[\w./~+-]{1,200})(?=['\"\s:,;)]|$)"
 )
+"""Only with characters that mean nothing to a shell: the path is put into a command."""
 _UNKNOWN = re.compile(
     r"(?i)\b(?:unknown|unrecognized|unsupported|unexpected|undefined|invalid)(?: \w+){0,3}\W{1,3}(?P<name>[\w./-]{2,60})"
 )
@@ -195,7 +197,7 @@ def _named(text: str) -> str:
     """The first step for an error that names a file that is not there, or a name that is not known."""
     missing = re.search(r"(?i)no such file|not found|not exist|can't open", text)
     if missing and (match := _NOT_THERE.search(text)):
-        path = match["path"]
+        path = match["path"] or match["other"]
         return f"see what is there, and in which folder the job starts: `ls -ld {path}; pwd`"
     if match := _UNKNOWN.search(text):
         return f"find where your own files say it: `grep -rnF -- '{match['name']}' .`"

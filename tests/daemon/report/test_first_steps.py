@@ -71,6 +71,13 @@ def test_a_traceback_is_shown_from_its_head_to_its_end() -> None:
     assert "sed -n '320,404p' LOG" in first_step_in_log("python_exception", 400, "KeyError: 'x'", 9)
 
 
+@pytest.mark.parametrize("path", ["/x$(id)", "/x`id`/y.py", "a;id.py", "/x|id"])
+def test_nothing_that_a_log_names_becomes_a_command(path: str) -> None:
+    said = f"python3: can't open file '{path}': [Errno 2] No such file or directory"
+    assert path not in first_step_in_log("launch_error", 40, said)
+    assert "$" not in first_step_in_log("python_exception", 40, f"Unknown layer type: {path}")
+
+
 @pytest.mark.parametrize(
     ("trouble", "text"),
     [
