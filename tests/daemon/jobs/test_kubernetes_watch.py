@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -64,7 +65,9 @@ def pod(tmp_path: Path) -> Iterator[SimpleNamespace]:
 
     def start(container: dict[str, Any], by: str = "sh") -> subprocess.Popen[bytes]:
         command = [*container["command"], *container["args"]]
-        words = [word.replace(FOLDER, str(tmp_path / "volume")) for word in command[1:]]
+        # Not in a path that this folder's name is a part of, as that of Python may be.
+        here = str(tmp_path / "volume")
+        words = [re.sub(rf"(?<![\w.-]){FOLDER}(?=/)", here, word) for word in command[1:]]
         (tmp_path / "volume").mkdir(exist_ok=True)
         with (tmp_path / f"out{len(running)}").open("wb") as out:
             process = subprocess.Popen(
