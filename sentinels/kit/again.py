@@ -112,7 +112,22 @@ def _starts_others(view: View, since: float) -> bool:
     ended = (end.at for end in view.endings if not end.main)
     if not view.process_samples or any(at >= since - DIED_S for at in ended):
         return True
-    return _of_a_shell(view)
+    return _of_a_shell(view) and not _lives_on(view, since)
+
+
+def _lives_on(view: View, since: float) -> bool:
+    """True when a Python program of the run was there before ``since`` and is there still, and no process is new: it
+    logs what it has caught."""
+    looks = view.process_samples
+    before = [look for look in looks if look.at < since]
+    if not before or before[-1] is looks[-1]:
+        return False
+    old = {(p.pid, p.start_ticks) for p in before[-1].processes}
+    seen = {(p.pid, p.start_ticks): p for look in looks if look.at >= since for p in look.processes}
+    now = {(p.pid, p.start_ticks) for p in looks[-1].processes}
+    return seen.keys() <= old and any(
+        key in now and p.name.startswith(("python", "pt_")) for key, p in seen.items()
+    )
 
 
 def _of_a_shell(view: View) -> bool:

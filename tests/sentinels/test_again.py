@@ -263,6 +263,20 @@ def test_jobs_that_fail_within_seconds(story: Story, apart_s: float, *, told: bo
     assert ("loop" in found) is told
 
 
+@pytest.mark.parametrize(("there", "told"), [("python3", False), ("perl", True)])
+def test_a_program_of_a_pipeline_that_logs_what_it_has_caught(
+    story: Story, there: str, *, told: bool
+) -> None:
+    """It is a part of what a shell runs, and was there before the first of them and after the last."""
+    both = (sample(name="bash"), sample(pid=9, name=there))
+    story.train(30)
+    for _ in range(8):
+        story.looks.append(ProcessesSeen(story.now, both))
+        raised(story.wait(2.5))
+    story.looks.append(ProcessesSeen(story.wait(1).now, both))
+    assert ("loop" in [finding.key for finding in story.asks("crash")]) is told
+
+
 JOB: Any = {**BAD_RECORD, "script": "/data/queue/rank_job.py"}
 
 
