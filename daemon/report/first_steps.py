@@ -127,8 +127,10 @@ _OF_QUEUE = (
     ),
     (
         re.compile(r"\bTERM_MEMLIMIT\b"),
-        "read limit and use in the report of LSF at the end of this log, and ask for more, of each slot: "
-        "`bsub -M LIMIT -R 'rusage[mem=LIMIT]'`; or use fewer loader workers",
+        (
+            "read limit and use in the report of LSF at the end of this log, and ask for more, of each slot: "
+            "`bsub -M LIMIT -R 'rusage[mem=LIMIT]'`; or use fewer loader workers"
+        ),
     ),
     (
         re.compile(r"\bPBS: job killed: \w*mem\b"),
