@@ -193,7 +193,8 @@ def failed_part(view: View, since: float, but: Collection[str] = ()) -> LogEvent
             not end.main and end.exit_code != 0 and abs(end.at - event.at) <= DIED_S
             for end in view.endings
         )
-        ended = died or _of_a_shell(view) or _of_another(view, event)
+        unseen = _of_a_shell(view) and not _lives_on(view, event.at)
+        ended = died or unseen or _of_another(view, event)
         if event.trouble not in but and ended and _begun_anew(view.steps, event):
             return event
     return None

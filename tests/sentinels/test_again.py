@@ -277,6 +277,18 @@ def test_a_program_of_a_pipeline_that_logs_what_it_has_caught(
     assert ("loop" in [finding.key for finding in story.asks("crash")]) is told
 
 
+def test_a_candidate_of_a_search_that_fails_in_the_same_program(story: Story) -> None:
+    """A shell is above it, and the counter of the next candidate begins anew."""
+    both = (sample(name="bash"), sample(pid=9, name="python3"))
+    story.looks.append(ProcessesSeen(story.now, both))
+    story.train(30).step(number=None)
+    raised(story).wait(2)
+    for n in range(1, 6):
+        story.step(number=float(n))
+    story.looks.append(ProcessesSeen(story.now, both))
+    assert story.asks("crash") == []
+
+
 JOB: Any = {**BAD_RECORD, "script": "/data/queue/rank_job.py"}
 
 
