@@ -31,7 +31,7 @@ PHASES: tuple[Announcement, ...] = (
     Announcement(
         "stage",
         r"(?i:^(?!.*\bloss)\W*(?:\S+ ){0,4}?(?:stage|phase|curriculum|lesson|task|fold|domain)\W{0,3}(?:no\.? ?)?#?\d+\b(?!%|\.\d))"
-        r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita)\b|потер))\W*(?:(?i:palier|etapa|fase|stufe|abschnitt)|[ÉéEe]tape|[Ээ]тап)\W{0,3}\d+\b(?!%|\.\d)"
+        r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita|потер\w*)\W{0,3}\d))\W*(?:(?i:palier|etapa|fase|stufe|abschnitt)|[ÉéEe]tape|[Ээ]тап)\W{0,3}\d+\b(?!%|\.\d)"
         r"|^(?!.*\bloss).{0,120}(?i:[\"'](?:event|type|kind|msg|message)[\"']: ?[\"'](?:stage|phase|curriculum|lesson|task|fold|domain)(?:[_ -]?(?:start|begin|change)\w*)?[\"'])"
         r"|^(?!.*(?:损失|loss)).{0,40}第 ?\d+ ?个?(?:阶段|折|任务)",
     ),

@@ -109,10 +109,12 @@ def _has_ranks(view: View) -> bool:
 def _starts_others(view: View, since: float) -> bool:
     """False for a Python program of which no other process has ended since: what it logs again and again
     it has caught, because nobody could have started it again."""
+    if _lives_on(view, since):
+        return False
     ended = (end.at for end in view.endings if not end.main)
     if not view.process_samples or any(at >= since - DIED_S for at in ended):
         return True
-    return _of_a_shell(view) and not _lives_on(view, since)
+    return _of_a_shell(view)
 
 
 def _lives_on(view: View, since: float) -> bool:
