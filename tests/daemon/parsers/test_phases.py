@@ -58,7 +58,10 @@ def read(line: str) -> list[Observation]:
         ("[I 2026-01-02 03:04:05,678] Trial 5 pruned. ", "trial"),
         ("search: started trial t3 (lr=40.0), pid 4711", "trial"),
         ("==== Stage 2: sequences of 256 tokens, 4000 steps ====", "stage"),
-        ("--- palier 2 : nouveau mélange {'code': 0.7} comme prévu ; la perte va remonter", "stage"),
+        (
+            "--- palier 2 : nouveau mélange {'code': 0.7} comme prévu ; la perte va remonter",
+            "stage",
+        ),
         ("Étape 3 : images de 256 pixels", "stage"),
         ("2026-01-02 03:04:05 [INFO] ======== 第 2 阶段：长度 8，共 90 步 ========", "stage"),
         ("[halving] terminating cfg_03 (pid 15)", "stop"),
