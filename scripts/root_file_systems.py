@@ -104,6 +104,11 @@ def bootstrap(system: System, made: Path, *options: str) -> None:
 def copy(made: Path, into: Path, user: str) -> None:
     """A copy that may be changed, with an account for this user. Raises CannotRun."""
     run("cp", "--archive", "--reflink=auto", str(made), str(into))
+    # An installer, an image of a cloud and a container engine all write it; mmdebstrap does not, and
+    # without it `localhost` is a question to the name server.
+    hosts = into / "etc" / "hosts"
+    if not hosts.exists():
+        hosts.write_text("127.0.0.1 localhost\n::1 localhost ip6-localhost\n", encoding="utf-8")
     if user != "root":
         # No password, but not locked: sshd lets nobody into a locked account.
         run("chroot", str(into), "useradd", "-m", "-p", "*", "-s", "/bin/bash", user)
