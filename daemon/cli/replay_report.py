@@ -129,6 +129,8 @@ def _sentence(subject: Subject) -> str:
         return f"the run reached its end{after}" + (
             f", line {grouped(place.line)}" if place else ""
         )
+    if begun := subject.ending.newest_start:
+        return f"the newest start in this log, line {grouped(begun)}, has no fatal error and no line that says done"
     if last is None and not subject.story.reports:
         return "the log has no training report, no fatal error and no line that says done"
     return f"the log just stops{after}; nothing in it says why"
@@ -150,12 +152,11 @@ def _why(subject: Subject, width: int) -> list[Row]:
         rows += _quoted(console.clean(proof(told)), width)
         entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
-        head = told.newest.details.get("traceback_line")
         text = told.newest.remedy or first_step_in_log(
             str(subject.ending.cause),
             place.line,
             proof(told),
-            head if isinstance(head, int) else 0,
+            told.newest.details,
         )
         text = text or (step.text if step is not None else "")
         if text:

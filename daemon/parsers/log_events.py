@@ -16,6 +16,7 @@ from middlewatch.sentinels.kit.last_words import LastWords
 from . import matcher
 from .by_words import trouble_of
 from .errnos import class_of
+from .frames import frame_of
 from .signatures import Signature
 from .text import plain
 from .tracebacks import HEAD, Raised, split_error
@@ -100,6 +101,8 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         details["thread"] = raised.thread
     if raised.script:
         details["script"] = raised.script
+    if frame := frame_of(raised.frame, indented=False):
+        details |= {"frame": str(frame), "frame_line": raised.frame_line}
     broken = f"{raised.frame}: the end of this traceback is missing" if raised.frame else ""
     text = raised.text or broken or raised.head_text
     # a collector may join all lines to one: what stands before the traceback is read if its end is missing

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from middlewatch.sentinels.kit.codec import Keyed
 
+from .frames import frame_of
 from .text import MAX_TEXT
 
 HEAD = "Traceback (most recent call last)"
@@ -34,7 +35,6 @@ _IGNORED = re.compile(
     r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved|An error occurred during Hydra's exception formatting)"
 )
 _THREAD = re.compile(r"(?:.{0,400}\])?Exception in thread (?P<name>[^\"\n]{1,60}?):?\s*$")
-_LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib/python[\d.]+/|<frozen ")
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
 )
@@ -161,7 +161,7 @@ class Raised:
     thread: str = ""
     """The thread of the program's own that it ended; empty for a library's, and if it ended none."""
     frame: str = ""
-    """The last frame in a file of the program's own, and its line, where the end of the traceback never came."""
+    """The last frame in a file of the program's own, and the line of the log where it stands."""
     frame_line: int = 0
 
 
@@ -318,7 +318,8 @@ class Tracebacks:
             text = text[trace.indent :]
         if trace.seen == 1 and (first := _SCRIPT.match(text)):
             trace.script = first["file"]
-        if _FRAME.match(text) and not _LIBRARY.search(text):
+        frame = frame_of(text)
+        if frame is not None and frame.own:
             trace.frame, trace.frame_line = text.strip()[: MAX_TEXT + 1], line
             if trace.ignored and self._thread:
                 trace.thread = self._thread
@@ -350,7 +351,8 @@ class Tracebacks:
     def _ended(trace: Open, text: str, name: str, message: str) -> Raised:
         told = _unwrapped(text, name, message)
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
-        return Raised(trace.line, trace.text, *told, *how, trace.script, trace.thread)
+        where = trace.script, trace.thread, trace.frame, trace.frame_line
+        return Raised(trace.line, trace.text, *told, *how, *where)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

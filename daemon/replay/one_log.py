@@ -32,6 +32,7 @@ from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
+from .started_again import OPENING_BYTES, started_again
 from .verdict import (
     Completion,
     Ending,
@@ -134,6 +135,8 @@ class Replay:
         """After the end: every trouble and where it first shows."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
+        self._opening = b""
+        self._newest_start = 0
 
     @property
     def framework(self) -> str | None:
@@ -148,6 +151,8 @@ class Replay:
 
     def feed(self, chunk: bytes, *, metrics: bool) -> Iterator[Record]:
         """Take the next bytes; yields the metrics in them."""
+        if len(self._opening) < OPENING_BYTES:
+            self._opening += chunk[: OPENING_BYTES - len(self._opening)]
         return self._take(self.reader.feed(chunk, 0.0), metrics=metrics)
 
     def end(self, *, metrics: bool) -> Iterator[Record]:
@@ -156,6 +161,7 @@ class Replay:
         words = last_words(self.reader.tail)
         self.case.completion.close(words)
         troubles = self.case.close({self.file: words})
+        self._newest_start = started_again(self._opening, self.reader.tail)
         if self.case.completion.error:
             error = of_last_words(words, self.file)
             known = words.loose and any(
@@ -197,7 +203,9 @@ class Replay:
         return record
 
     def _judged(self, troubles: list[LogTrouble]) -> Ending:
-        return judge(troubles, self.case.completion, self.case.view)
+        return judge(
+            troubles, self.case.completion, self.case.view, newest_start=self._newest_start
+        )
 
     def _take(self, seen: Iterable[Observation], *, metrics: bool) -> Iterator[Record]:
         for one in seen:

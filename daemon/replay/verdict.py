@@ -19,6 +19,8 @@ _ENDINGS = ("python_exception", "process_killed", "rank_failed", "shm_exhausted"
 FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
 """What is a failure after the end of training as well, whatever the log claimed before it: anything but errors
 of the connections and workers of a program that leaves."""
+AT_ONCE = 10
+"""Lines between the exception that ended a start and the first one of the next: what a job script says between them."""
 LOST = which(lambda c: c.result_lost)
 UNWRITTEN = frozenset(("disk_full", "ckpt_write_failed", "io_error", "tracker_write_failed"))
 """What a full file system explains."""
@@ -98,20 +100,35 @@ class Ending:
     cause: str | None
     """Class of the root cause, where the verdict is ``failed``."""
     finished_line: int | None
+    newest_start: int = 0
+    """The line where the newest start of the log begins, of which the verdict is; 0 where there is one only."""
 
 
 def judge(
-    troubles: Iterable[LogTrouble], progress: Completion, view: View, *, ordered: bool = True
+    troubles: Iterable[LogTrouble],
+    progress: Completion,
+    view: View,
+    *,
+    ordered: bool = True,
+    newest_start: int = 0,
 ) -> Ending:
     """The verdict over all troubles of a log. ``ordered``: the order of its lines is that of the run. Where
     the logs of several ranks are not, it is not known what came after a claim of the end: then only what
-    was not saved counts."""
+    was not saved counts. ``newest_start``: the line where the newest start of the log begins: what came before it
+    is of others."""
     known = list(troubles)
     newest = [t.newest for t in known]
     # a loss that is a number again, and stays one, has not cost the run
     lasting = [t.newest for t in known if not (t.over and row(t.newest.trouble).numbers)]
     fatal = [f for f in lasting if f.fatal and f.severity >= Severity.WARNING]
+    # the ranks of one start say the same as well: it is another one below the end of the one before
+    ends = (f.line for f in fatal if f.details.get("script"))
+    if not any(0 < newest_start - line <= AT_ONCE for line in ends):
+        newest_start = 0
+    fatal = [f for f in fatal if f.line >= newest_start]
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
+    if end is not None and end < newest_start:
+        end = None  # an earlier start came to its end
     if end is not None:
         counts = LOST if not ordered and progress.done_line is not None else FAILS
         # The words with which the log ends are none of a program that leaves; after it has taken its leave, the
@@ -131,7 +148,7 @@ def judge(
     cause = _root(fatal, _begun_again(view))
     if cause is not None:
         return Ending("failed", _behind(cause, newest), None)
-    return Ending("cut" if end is None else "finished", None, end)
+    return Ending("cut" if end is None else "finished", None, end, newest_start)
 
 
 def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -> bool:

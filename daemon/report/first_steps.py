@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import signal as signals
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from middlewatch.sentinels.kit import HandbookPage
 
@@ -73,6 +75,8 @@ def _by_evidence(incident: Incident) -> str:
             return _MEMORY
     if incident.trouble in ("ckpt_write_failed", "quota_exceeded") and not incident.remedy:
         return _DISK if details.get("path") else _DISK.replace("MOUNT", "DIR")
+    if incident.trouble == "python_exception" and not incident.remedy:
+        return own_code(details)
     return ""
 
 
@@ -140,11 +144,15 @@ _OF_QUEUE = (
 """What LSF and PBS say of a job that they have ended (IBM, "bhist"; OpenPBS, ``mom``), and the first step there."""
 
 
-def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) -> str:
+def first_step_in_log(
+    trouble: str, line: int, text: str, details: Mapping[str, object] = MappingProxyType({})
+) -> str:
     """The first step for a finished log, where its evidence asks for one of its own; else empty.
 
-    ``line`` and ``text``: the proof. ``traceback``: the line of its head; without one (0) the lines before the proof
-    say what happened."""
+    ``line`` and ``text``: the proof. ``details``: of the finding. Without the line of a traceback's head in them
+    (``traceback_line``) the lines before the proof say what happened."""
+    head = details.get("traceback_line")
+    traceback = head if isinstance(head, int) else 0
     for words_of_queue, step in _OF_QUEUE:
         if words_of_queue.search(text):
             return step
@@ -176,12 +184,31 @@ def first_step_in_log(trouble: str, line: int, text: str, traceback: int = 0) ->
             return f"read the log that this line names: `tail -n 50 {other['path']}`"
         if traceback:
             first = max(traceback, line - LONGEST_TRACEBACK)
-            return (
-                f"read the traceback to its end, from the last frame in a file of your own on: "
-                f"`sed -n '{first},{line + 4}p' LOG`"
-            )
+            whole = f"`sed -n '{first},{line + 4}p' LOG`"
+            if own := own_code(details):
+                return f"{own}; the way there: {whole}"
+            return f"read the traceback to its end, from the last frame in a file of your own on: {whole}"
         return _named(text) or f"read what stands before the error: {before}"
     return ""
+
+
+_OWN = re.compile(r"(?P<file>[\w./~+:\\ -]{1,300}):(?P<line>\d{1,7}) in (?P<name>[\w<>.]{1,80})")
+_TYPEABLE = re.compile(r"[\w./~+-]+\.py")
+
+
+def own_code(details: Mapping[str, object]) -> str:
+    """Where the program's own code was when the exception came, if a frame of the traceback tells; else empty.
+
+    Only characters that mean nothing to a shell come into the command."""
+    match = _OWN.fullmatch(str(details.get("frame", "")))
+    if match is None:
+        return ""
+    at, name = int(match["line"]), match["name"]
+    where = "at its top level" if name == "<module>" else f"in {name}"
+    said = f"look at line {at} of {match['file']} ({where}), where your own code was"
+    if not _TYPEABLE.fullmatch(match["file"]):
+        return said
+    return f"{said}: `sed -n '{max(1, at - 5)},{at + 2}p' {match['file']}`"
 
 
 _NOT_THERE = re.compile(

@@ -199,13 +199,35 @@ def _continued(group: Sequence[Trouble], event: LogEvent) -> Trouble | None:
 _IMPORTS = ("ModuleNotFoundError", "ImportError")
 
 
+BETWEEN = 3
+"""Lines between the end of a traceback and the head of the next one, at least, of two starts: the ranks of one
+write theirs one below the other."""
+
+
 def _of_another_start(before: LogEvent, event: LogEvent) -> bool:
-    """Whether a program complains of its arguments, or of a missing module, with other words: that ends it, so this
-    is the next one."""
+    """Whether the program that raised this is the next one: the one before had complained of its arguments, or of a
+    missing module, with other words, or its exception had gone through the top of the same script some lines above."""
+    if _through_the_top(before, event):
+        return True
     if event.trouble != "launch_error" or event.rank != before.rank or event.text == before.text:
         return False
     imports = (one.details.get("exception") in _IMPORTS for one in (before, event))
     return event.signature == before.signature == ARGUMENTS or all(imports)
+
+
+def _through_the_top(before: LogEvent, event: LogEvent) -> bool:
+    """Whether two exceptions have ended the same script, one after the other."""
+    script, head = event.details.get("script"), event.details.get("traceback_line")
+    return (
+        bool(script)
+        and script == before.details.get("script")
+        and before.text != event.text
+        and event.rank is None
+        and before.rank is None
+        and not event.details.get("chained")
+        and isinstance(head, int)
+        and head - before.line > BETWEEN
+    )
 
 
 def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
@@ -220,8 +242,24 @@ def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
         evidence=(Evidence("log", event.text, event.at),),
         file=event.file,
         line=event.line,
-        details={**event.details, "rank": event.rank, "count": one.count, "role": event.role},
+        details={
+            **event.details,
+            **_place(one),
+            "rank": event.rank,
+            "count": one.count,
+            "role": event.role,
+        },
     )
+
+
+def _place(one: Trouble) -> dict[str, object]:
+    """Where the program's own code was, by the newest traceback: that of the first exception of a chain shows only
+    the frames below the one that caught it."""
+    newest = one.newest.details
+    known = "frame" in one.first.details
+    if known or one.newest.text != one.first.text or "frame" not in newest:
+        return {}
+    return {name: newest[name] for name in ("frame", "frame_line", "traceback_line")}
 
 
 def last_exception(view: View, since: float) -> LogEvent | None:

@@ -67,8 +67,40 @@ def test_it_follows_the_evidence(trouble: str, text: str, step: str) -> None:
 
 
 def test_a_traceback_is_shown_from_its_head_to_its_end() -> None:
-    assert "sed -n '31,44p' LOG" in first_step_in_log("python_exception", 40, "KeyError: 'x'", 31)
-    assert "sed -n '320,404p' LOG" in first_step_in_log("python_exception", 400, "KeyError: 'x'", 9)
+    short, long = {"traceback_line": 31}, {"traceback_line": 9}
+    assert "sed -n '31,44p' LOG" in first_step_in_log(
+        "python_exception", 40, "KeyError: 'x'", short
+    )
+    assert "sed -n '320,404p' LOG" in first_step_in_log(
+        "python_exception", 400, "KeyError: 'x'", long
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (
+            "train.py:137 in step",
+            "line 137 of train.py (in step), where your own code was: `sed -n '132,139p' train.py`",
+        ),
+        (
+            "src/a/data.py:2 in <module>",
+            "(at its top level), where your own code was: `sed -n '1,4p' src/a/data.py`",
+        ),
+        (
+            r"C:\Users\li wei\train.py:9 in main",
+            r"line 9 of C:\Users\li wei\train.py (in main), where your own code was; the way",
+        ),
+        ("Cell In[3]:4 in f", "sed -n '31,44p' LOG"),
+        ("/x/$(id).py:4 in f", "from the last frame in a file of your own on"),
+        ("`id`.py:4 in f", "from the last frame in a file of your own on"),
+    ],
+)
+def test_the_place_in_the_program_s_own_code_is_named(frame: str, said: str) -> None:
+    details = {"traceback_line": 31, "frame": frame}
+    step = first_step_in_log("python_exception", 40, "KeyError: 'x'", details)
+    assert said in step
+    assert "$(" not in step
 
 
 @pytest.mark.parametrize("path", ["/x$(id)", "/x`id`/y.py", "a;id.py", "/x|id"])
@@ -90,4 +122,4 @@ def test_nothing_that_a_log_names_becomes_a_command(path: str) -> None:
     ],
 )
 def test_a_number_that_is_no_exit_status_asks_for_nothing(trouble: str, text: str) -> None:
-    assert first_step_in_log(trouble, 40, text, 12) == ""
+    assert first_step_in_log(trouble, 40, text, {"traceback_line": 12}) == ""

@@ -1,0 +1,38 @@
+"""Whether a log was appended to by a later start: the lines with which the file begins stand in it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..parsers.text import decode, plain
+
+OPENING_BYTES = 4096
+"""Bytes of the head of a log that are kept."""
+LINES = 3
+"""Lines of the head that are looked for: what a job script, a launcher or an import writes at each start."""
+LEAST = 2
+"""Of these, that must stand again one below the other; one may be a ruler or a name."""
+LETTERS = 12
+"""Letters that these have at least, together."""
+
+
+def started_again(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
+    """The line where the newest start of this log begins; 0 where there is no other than the first.
+
+    ``opening``: the first bytes of the log. ``tail``: (number, text) of its newest lines."""
+    said = (_words(plain(decode(line))) for line in opening.split(b"\n")[:-1])
+    head = [line for line in said if line][:LINES]
+    if len(set(head[:LEAST])) < LEAST or sum(map(str.isalpha, "".join(head[:LEAST]))) < LETTERS:
+        return 0
+    texts = [(number, line) for number, text in tail if (line := _words(text))]
+    begun = 0
+    for place in range(1, len(texts) - LEAST + 1):
+        if [line for _, line in texts[place : place + LEAST]] == head[:LEAST]:
+            begun = texts[place][0]
+    return begun
+
+
+def _words(text: str) -> str:
+    """A line without what differs between two starts: its numbers."""
+    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "0", text.strip())
