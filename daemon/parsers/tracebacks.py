@@ -351,8 +351,8 @@ class Tracebacks:
     def _ended(trace: Open, text: str, name: str, message: str) -> Raised:
         told = _unwrapped(text, name, message)
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
-        where = trace.script, trace.thread, trace.frame, trace.frame_line
-        return Raised(trace.line, trace.text, *told, *how, *where)
+        where = trace.script, trace.thread, trace.frame
+        return Raised(trace.line, trace.text, *told, *how, *where, trace.frame_line)
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray

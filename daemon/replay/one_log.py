@@ -32,7 +32,7 @@ from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
-from .started_again import OPENING_BYTES, started_again
+from .newest_start import OPENING_BYTES, newest_start
 from .verdict import (
     Completion,
     Ending,
@@ -161,7 +161,7 @@ class Replay:
         words = last_words(self.reader.tail)
         self.case.completion.close(words)
         troubles = self.case.close({self.file: words})
-        self._newest_start = started_again(self._opening, self.reader.tail)
+        self._newest_start = newest_start(self._opening, self.reader.tail)
         if self.case.completion.error:
             error = of_last_words(words, self.file)
             known = words.loose and any(

@@ -17,7 +17,7 @@ from middlewatch.daemon.parsers.frames import frame_of
             "~/utils/graph_utils.py:124 in show_results",
         ),
         ("Cell In[7], line 3, in step(x)", "Cell In[7]:3 in step"),
-        ("│ /work/fit.py:12 in main                  │", "/work/fit.py:12 in main"),
+        ("│ /root/run/fit.py:12 in main                  │", "/root/run/fit.py:12 in main"),
     ],
 )
 def test_a_frame_is_read_as_python_ipython_and_rich_write_it(line: str, frame: str) -> None:

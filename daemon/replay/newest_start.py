@@ -17,7 +17,7 @@ LETTERS = 12
 """Letters that these have at least, together."""
 
 
-def started_again(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
+def newest_start(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
     """The line where the newest start of this log begins; 0 where there is no other than the first.
 
     ``opening``: the first bytes of the log. ``tail``: (number, text) of its newest lines."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from middlewatch.daemon.replay.newest_start import newest_start
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
-from middlewatch.daemon.replay.started_again import started_again
 
 from .test_endings import SENTINELS, ending, hf
 
@@ -69,7 +69,7 @@ def test_ranks_that_say_the_same_are_one_start() -> None:
 )
 def test_the_newest_place_of_the_opening(opening: str, again: int) -> None:
     tail = [(39, "KeyError: 'x'"), *enumerate(opening.splitlines(), 40)]
-    assert started_again(opening.encode(), tail) == again
+    assert newest_start(opening.encode(), tail) == again
 
 
 def test_two_exceptions_through_the_top_of_one_script_are_two_starts() -> None:
