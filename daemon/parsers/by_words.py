@@ -52,6 +52,13 @@ _KINDS = (
         _LACKS,
         r"pinned|host|\d gpus?\b",
     ),
+    _kind(
+        "cuda_unavailable",
+        r"\bcuda\b|\bgpus?\b|\brocm\b",
+        r"\b(?:not|isn't|aren't) (?:available|found|detected|visible|enabled)\b|\bunavailable\b"
+        r"|\bno (?:\w+ )?(?:gpu|device|accelerator)s?\b (?:\w+ )?(?:available|found|detected|visible)\b",
+        r"\bmemory\b|\bmodule\b|\bfile\b|\bkernel\b",
+    ),
     _kind("accel_oom", r"\b(?:npu|xpu|hpu|tpu|mps|neuron|accelerator)s?\b", _LACKS, r"\bhost\b"),
     _kind("host_alloc_failed", _SIZE, _LACKS, r"\bquota\b|shared memory|\bgpu"),
     _kind(

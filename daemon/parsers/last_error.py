@@ -53,7 +53,7 @@ _STATUS_CODE = re.compile(
 )
 """How absl and gRPC print a status (absl/status/status.h): its code, then what happened."""
 _CROSS = re.compile(
-    r"^[✘✗✖❌]\ufe0f? ?(?=.{0,60}(?i:error|fail|invalid|cannot|could not|missing|unable))"
+    r"^[✘✗✖❌]\ufe0f? ?(?=.{0,60}(?i:error|fail|invalid|cannot|could not|missing|unable|\bnot\b|\bno\b))"
 )
 """The mark of wasabi (spaCy), npm and many shells' scripts before what went wrong."""
 _AT_ITS_BEGINNING = re.compile(rf"(?i)\W{{0,3}}{_WORD}(?!\w)")

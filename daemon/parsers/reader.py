@@ -327,16 +327,17 @@ class LogReader:
             self._report(known.report, known.report.read(piece), text, number, ended, now, said)
         elif self._progress.open:
             said += self._progress.other_line(text, now, rank)
+        claimed = False
         if known.saved:
             claim = phases.saved(rest)
             if claim is not None:
+                claimed = True
                 if not phases.is_over(rest):
                     said.append(Phase(now, "save", plain(text), self.file, number))
                 said.append(CheckpointSaved(now, *claim, self.file, number))
-                return
         if known.phases:
             phase = phases.phase_of(rest, known.phases)
-            if phase is not None:
+            if phase is not None and (phase == "done" or not claimed):
                 said.append(Phase(now, phase, plain(text), self.file, number))
 
     def _report(

@@ -191,7 +191,9 @@ class Completion:
         return words.line if words.reached or words.farewell else None
 
     def _short_of(self, total: float | None) -> bool:
-        """The last step is far from the plan."""
+        """The last step is far from the plan, or the last epoch from the epochs that its own line announces."""
+        if self._epochs and self._epoch is not None and self._epoch < ALL_BUT * self._epochs - 1:
+            return True
         return (
             bool(total) and self.last_step is not None and self.last_step < ALL_BUT * (total or 0)
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..parsers.frames import frame_of
 from ..parsers.text import decode, plain
+from ..parsers.tracebacks import HEAD
 
 OPENING_BYTES = 4096
 """Bytes of the head of a log that are kept."""
@@ -17,6 +19,18 @@ LETTERS = 12
 """Letters that these have at least, together."""
 
 
+_OF_A_START = re.compile(
+    r"cpu_feature_guard\.cc:\d+\]|oneDNN custom operations are on|[Ss]uccessfully opened dynamic library"
+)
+"""What a library says once, when it is loaded."""
+_WARNS = re.compile(
+    r"(?:site|dist)-packages[/\\](?!.*(?:multiprocessing|resource_tracker)).{1,200}\.py:\d+: \w*Warning: "
+)
+"""A warning of a library in Python: a process that has ended gives none."""
+WARNINGS = 2
+"""Warnings that show a process: one may have stood in a buffer."""
+
+
 def newest_start(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
     """The line where the newest start of this log begins; 0 where there is no other than the first.
 
@@ -25,12 +39,22 @@ def newest_start(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
     head = [line for line in said if line][:LINES]
     if len(set(head[:LEAST])) < LEAST or sum(map(str.isalpha, "".join(head[:LEAST]))) < LETTERS:
         return 0
+    if any(HEAD in line or frame_of(line, indented=False) for line in head[:LEAST]):
+        return 0
     texts = [(number, line) for number, text in tail if (line := _words(text))]
     begun = 0
     for place in range(1, len(texts) - LEAST + 1):
         if [line for _, line in texts[place : place + LEAST]] == head[:LEAST]:
             begun = texts[place][0]
     return begun
+
+
+def began_after(line: int, tail: Sequence[tuple[int, str]]) -> int:
+    """The line after ``line``, where a program ended, at which another process shows itself; 0 if none does."""
+    after = [(number, text) for number, text in tail if number > line]
+    begun = [number for number, text in after if _OF_A_START.search(text)]
+    warned = [number for number, text in after if _WARNS.search(text)]
+    return begun[0] if begun else warned[0] if len(warned) >= WARNINGS else 0
 
 
 def _words(text: str) -> str:

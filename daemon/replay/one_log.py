@@ -32,12 +32,13 @@ from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
-from .newest_start import OPENING_BYTES, newest_start
+from .newest_start import OPENING_BYTES, began_after, newest_start
 from .verdict import (
     Completion,
     Ending,
     LogTrouble,
     LogTroubles,
+    ended_a_start,
     judge,
     says_more,
     unwritten,
@@ -161,7 +162,10 @@ class Replay:
         words = last_words(self.reader.tail)
         self.case.completion.close(words)
         troubles = self.case.close({self.file: words})
-        self._newest_start = newest_start(self._opening, self.reader.tail)
+        tail = self.reader.tail
+        ends = (t.newest for t in troubles if t.newest.fatal and ended_a_start(t.newest))
+        last = max((f.line for f in ends), default=0)
+        self._newest_start = newest_start(self._opening, tail) or began_after(last, tail)
         if self.case.completion.error:
             error = of_last_words(words, self.file)
             known = words.loose and any(

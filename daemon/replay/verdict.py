@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from middlewatch.sentinels.kit import Finding, LogEvent, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
-from middlewatch.sentinels.kit.troubles import Troubles
+from middlewatch.sentinels.kit.troubles import BETWEEN, Troubles
 
 from .completion import Completion
 
@@ -121,10 +122,7 @@ def judge(
     # a loss that is a number again, and stays one, has not cost the run
     lasting = [t.newest for t in known if not (t.over and row(t.newest.trouble).numbers)]
     fatal = [f for f in lasting if f.fatal and f.severity >= Severity.WARNING]
-    # the ranks of one start say the same as well: it is another one below the end of the one before
-    ends = (f.line for f in fatal if f.details.get("script"))
-    if not any(0 < newest_start - line <= AT_ONCE for line in ends):
-        newest_start = 0
+    newest_start = _proven(newest_start, fatal, view)
     fatal = [f for f in fatal if f.line >= newest_start]
     end = progress.finished_line(view) or (None if fatal else progress.closed_line(view))
     if end is not None and end < newest_start:
@@ -145,10 +143,28 @@ def judge(
                 and not (progress.done_line and row(f.trouble).fallout)
             )
         ]
-    cause = _root(fatal, _begun_again(view))
+    cause = _root(fatal, max(_begun_again(view), _of_others(fatal)))
     if cause is not None:
         return Ending("failed", _behind(cause, newest), None)
     return Ending("cut" if end is None else "finished", None, end, newest_start)
+
+
+def ended_a_start(one: Finding) -> bool:
+    """Whether this exception certainly ended the program that raised it."""
+    details = one.details
+    return bool(details.get("script")) or (
+        one.trouble == "launch_error" and "traceback_line" in details
+    )
+
+
+def _proven(begun: int, fatal: Sequence[Finding], view: View) -> int:
+    """The line at which a new start seems to have begun, if one had ended there and this one has not failed; else 0.
+
+    The ranks of one start say the same as well, but none of them below the end of all."""
+    ends = (f.line for f in fatal if ended_a_start(f))
+    ended = any(0 < begun - line <= AT_ONCE for line in ends)
+    failed = any(e.fatal and e.line >= begun for e in view.events)
+    return begun if ended and not failed else 0
 
 
 def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -> bool:
@@ -172,6 +188,18 @@ def _begun_again(view: View) -> int:
     """The last line that shows that the run was started again; 0 for none."""
     troubles = view.accumulator(Troubles)
     return 0 if troubles is None else max(troubles.begun_again.values(), default=0)
+
+
+def _of_others(fatal: Sequence[Finding]) -> int:
+    """The last line of the starts before the newest one, by the exceptions that ended the same script; 0 for none."""
+    through = [f for f in fatal if f.details.get("script") and f.details.get("rank") is None]
+    found = 0
+    for before, after in pairwise(sorted(through, key=lambda f: f.line)):
+        head = after.details.get("traceback_line")
+        same = before.details["script"] == after.details["script"]
+        if same and isinstance(head, int) and head - before.line > BETWEEN:
+            found = before.line
+    return found
 
 
 def _root(fatal: list[Finding], begun_again: int) -> str | None:

@@ -23,8 +23,9 @@ from ..report.routes import severity_of, unknown_tags
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
+from .crash_loop import LOOPS, barren
 from .evidence import EvidenceFiles
-from .flapping import COMES_AND_GOES, STAYS_S, Flapping, about
+from .flapping import COMES_AND_GOES, STAYS_S, Flapping
 from .kept_back import KeptBack
 from .restoring import Restorer
 from .silences import Silences
@@ -199,7 +200,8 @@ class Alerter:
                     lambda: messages.failed(name, host, self._context.status(watched), cause, page),
                     messages.plain_end(name, host, watched.reason),
                 )
-                self._push(replace(message, key=f"{run} failed"), run)
+                about = self._context.about_end(run, cause)
+                self._push(replace(message, key=f"{run} failed", about=about), run, "end")
 
     def catch_up(self, watched: WatchedRun) -> None:
         """Push what is open of a run about which nothing was pushed so far."""
@@ -238,12 +240,13 @@ class Alerter:
 
     def _wants_reminder(self, incident: Incident) -> bool:
         now, repeat = self._context.clock.now(), self._context.config.alerts.repeat_s
+        about = self._context.about(incident)
         if incident.alerted_at is None:
             wait_s = repeat[0] if repeat else STAYS_S
-            wait_s = self._flapping.wait_s(about(incident), incident.id, now, wait_s)
-            if now - incident.opened_at < wait_s:
+            wait_s = self._flapping.wait_s(about, incident.id, now, wait_s)
+            if now - incident.opened_at < wait_s or (wait_s and not self._goes_on(incident)):
                 return False
-        elif self._flapping.verdict(about(incident), incident.id, "reminder", now) == "hold":
+        elif self._flapping.verdict(about, incident.id, "reminder", now) == "hold":
             return False
         if incident.alerted_at is not None:
             if not repeat:
@@ -321,7 +324,8 @@ class Alerter:
         if watched is not None and not message.run:
             message = replace(message, run=watched.spec.name)
         if verdict == "last":
-            message = messages.with_aside(message, COMES_AND_GOES)
+            aside = LOOPS if barren(self._context.runs, run) else COMES_AND_GOES
+            message = messages.with_aside(message, aside)
         promised = self._context.restarts.promise(run, message.incident)
         if aside := self._context.asides.get(run) or promised:
             message = messages.with_aside(message, aside)

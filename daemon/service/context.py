@@ -31,6 +31,8 @@ from ..system.store import Store
 from ..system.worker import module_argv
 from ..text import moments
 from ..text.similar import meant, named
+from . import crash_loop
+from .flapping import about
 from .restarts import Restarts
 from .watched_run import WatchedRun
 
@@ -137,6 +139,17 @@ class Context:
             if not spec.again_used:
                 return
             spec = before.spec
+
+    def about(self, incident: Incident) -> str:
+        """What it is about, the same each time that it comes; empty: each time is told."""
+        run = incident.run
+        return about(
+            incident, crash_loop.first_of(self.runs, run), barren=crash_loop.barren(self.runs, run)
+        )
+
+    def about_end(self, run: str, cause: Incident | None) -> str:
+        """The same for the end of a run, of which an incident told before is the cause."""
+        return self.about(cause) if cause and crash_loop.barren(self.runs, run) else ""
 
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""

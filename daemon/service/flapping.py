@@ -33,12 +33,19 @@ COMES_AND_GOES = (
 Verdict = Literal["push", "last", "hold"]
 
 
-def about(incident: Incident) -> str:
-    """What an incident is about, the same each time that it comes; empty: each time is told."""
+def about(incident: Incident, first: str, *, barren: bool) -> str:
+    """What an incident is about, the same each time that it comes; empty: each time is told.
+
+    ``first``: the first attempt of its run. ``barren``: it is of an attempt that gained nothing."""
     if incident.fatal or incident.tells_end or incident.holds_end:
-        return ""  # a death
+        return ends(first) if barren else ""
     severity = incident.severity.label
-    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
+    return f"{first} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
+
+
+def ends(first: str) -> str:
+    """The deaths of attempts that gain nothing, whatever each died of."""
+    return f"{first} ends"
 
 
 class Flapping:
@@ -57,14 +64,14 @@ class Flapping:
             self._told.setdefault(about, []).append((at, incident))
 
     def verdict(self, about: str, incident: str, kind: str, now: float) -> Verdict:
-        """Whether a push of this ``kind`` (of change, ``reminder``, or ``stays``: it has been there for
+        """Whether a push of this ``kind`` (of change, ``reminder``, ``end``: that of its run, or ``stays``: it has been there for
         :meth:`wait_s`) about it is made. ``last``: it is, and has to say that what follows is not."""
         told = self._recent(about, now)
         others = {one for _, one in told if one != incident}
         flaps = len(others) + 1 >= TIMES
         if kind == "stays":
             return "last" if flaps else "push"
-        if flaps and (len(told) >= MOST or kind == "resolved"):
+        if flaps and (len(told) >= MOST or kind in ("resolved", "end")):
             return "hold"
         if kind == "opened" and len(others) >= TIMES:
             return "hold"

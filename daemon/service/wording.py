@@ -14,7 +14,6 @@ from ..report import messages
 from ..system.bounded import bounded
 from .context import Context
 from .evidence import EvidenceFiles
-from .flapping import about
 from .watched_run import WatchedRun
 
 
@@ -43,7 +42,10 @@ class Wording:
         # The severity is part of it: a warning that was told holds back nothing critical.
         severity = change.incident.severity.label
         message = replace(
-            message, severity=severity, run=watched.spec.name, about=about(change.incident)
+            message,
+            severity=severity,
+            run=watched.spec.name,
+            about=self._context.about(change.incident),
         )
         key = f"{change.incident.id} {change.kind} {severity}"
         return replace(message, key=key) if change.kind in ("opened", "resolved") else message

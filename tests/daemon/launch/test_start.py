@@ -381,8 +381,8 @@ def test_a_keeper_is_hardly_larger_than_a_bare_interpreter(start: Start) -> None
     bare.stdout.readline()
     one = start(["sleep", "20"])
     try:
-        # 1.3 MB are left from compiling its own source; `signal` alone would be 0.7 MB more.
-        assert own(one.supervisor_pid) < own(bare.pid) + 1600
+        # 1.3 to 1.6 MB are left from compiling its own source; `signal` alone would be 0.7 MB more.
+        assert own(one.supervisor_pid) < own(bare.pid) + 2000
     finally:
         bare.communicate()
 
