@@ -149,13 +149,14 @@ def _why(subject: Subject, width: int) -> list[Row]:
         if len(subject.logs) > 1:
             where = f"{console.clean(place.file)}, {where}"
         rows += _labelled("cause", f"{subject.ending.cause}, {where}", width)
-        rows += _quoted(console.clean(proof(told)), width)
+        said = subject.proofs.get(place) or proof(told)
+        rows += _quoted(console.clean(said), width)
         entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
         text = told.newest.remedy or first_step_in_log(
             str(subject.ending.cause),
             place.line,
-            proof(told),
+            said,
             told.newest.details,
         )
         text = text or (step.text if step is not None else "")

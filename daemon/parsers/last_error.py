@@ -99,7 +99,7 @@ _ERRORS = tuple(
 )
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
-    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|(?<!\w){_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
+    rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|(?<!\w){_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')(?=[\s,;)}}\]]|$)|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
     r"|^(?:rm|ls|rmdir): .*: No such file or directory$"
 )
 """What is no error: counts of them, warnings, and that there was nothing to list or to clear away."""

@@ -134,6 +134,8 @@ class Replay:
         self.case = LogJudge(file, rules)
         self.troubles: list[tuple[LogTrouble, FileLine]] = []
         """After the end: every trouble and where it first shows."""
+        self.proofs: dict[FileLine, str] = {}
+        """After the end: the proof at each of these places, with the reason that the lines around it give."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
         self._opening = b""
@@ -179,7 +181,9 @@ class Replay:
             troubles = self.case.close({})
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
-            yield self._whole(finding(each, place, each.first.decided_line), words)
+            record = self._whole(finding(each, place, each.first.decided_line), words)
+            self.proofs[place] = record["evidence"]
+            yield record
         ending = self.ending = self._judged(troubles)
         yield {
             "type": "end",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit.numbers import number
@@ -45,6 +45,8 @@ class Subject:
     quick: bool = False
     """Read with ``--quick``: for troubles only, without metrics."""
     one_of_many: bool = False
+    proofs: Mapping[FileLine, str] = field(default_factory=dict)
+    """The proof at a place with its reason, where that is known."""
     ends: Sequence[Record] = field(default_factory=list)
     """The `end` records of the files of a run."""
 
@@ -61,6 +63,7 @@ class Subject:
             logs=[log],
             case=replay.case,
             troubles=replay.troubles,
+            proofs=replay.proofs,
             ending=replay.ending,
             finished_at=None if line is None else FileLine(source.name, line),
             story=story,

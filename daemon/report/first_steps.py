@@ -100,7 +100,8 @@ AROUND = 12
 """Lines before an error that are shown with it."""
 LONGEST_TRACEBACK = 80
 """Lines of a traceback that are shown, its end: frames of libraries are most of a longer one."""
-_KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)")
+_KILLED = re.compile(r"sigkill|(?<!\d)-9(?!\d)|: line \d+: +\d+ killed\b|^\W*killed\W*$")
+"""SIGKILL, as launchers and shells write it, in lower case."""
 _USAGE = re.compile(
     r"error: (?:argument \S+: |unrecognized arguments|the following arguments|ambiguous option)|: invalid choice: "
 )
@@ -122,6 +123,36 @@ _LIMITS = {
     signals.SIGXCPU: "raise the limit of CPU time, or start without it: `ulimit -t`",
     signals.SIGXFSZ: "raise the limit of file sizes, or start without it: `ulimit -f`",
 }
+
+
+_OF_WORKER = (
+    (
+        "bus error",
+        "see how much shared memory there is: `df -h /dev/shm`; ask for more, or use fewer loader workers",
+    ),
+    (
+        "segmentation fault",
+        "load the data without workers for one epoch (`num_workers=0`) under `python -X faulthandler`: it shows in "
+        "which library it crashes; then resume from the newest good checkpoint",
+    ),
+    ("killed by signal: killed", f"{_MEMORY}; fewer loader workers need less"),
+)
+"""Signals that torch names for a worker of its loader (``torch/utils/data/_utils/signal_handling.py``)."""
+_ASCEND = re.compile(
+    r"\bHCCL\b|\bNPU (?:function )?error|\b(?:torch_npu|aclrt?\w*|CANN)\b.{0,80}\berror"
+)
+_PLOG = (
+    "read what Ascend says itself, which is more than this line: "
+    "`grep -rh '\\[ERROR\\]' ~/ascend/log/debug/plog | tail -n 20`; and which processes hold the devices: `npu-smi info`"
+)
+"""Where CANN writes its log (Ascend, "plog")."""
+_LOGIN = re.compile(
+    r"api[_ ]?key|\b40[13]\b|unauthori[sz]ed|permission|not logged in|authenticat|credential|login"
+)
+_LOG_IN = (
+    "the tracker refuses this login, the training itself need not be lost: set a valid key (`wandb login`), and upload "
+    "what is on this disk afterwards (`wandb sync`)"
+)
 
 
 _OF_QUEUE = (
@@ -164,6 +195,12 @@ def first_step_in_log(
         return _HANGUP
     if trouble == "process_killed" and (signal == signals.SIGKILL or _KILLED.search(low)):
         return _MEMORY
+    if trouble == "dataloader_worker_killed":
+        return next((step for words, step in _OF_WORKER if words in low), "")
+    if _ASCEND.search(text):
+        return _PLOG
+    if trouble == "tracker_network_error" and _LOGIN.search(low):
+        return _LOG_IN
     if trouble == "cuda_unavailable":
         return _OTHER_BUILD if "kernel image" in low else _NO_GPU
     if trouble == "host_alloc_failed" and not re.search(r"memoryerror|bad_alloc|alloc", low):
@@ -182,13 +219,23 @@ def first_step_in_log(
     if trouble in ("python_exception", "rank_failed", "launch_error"):
         if other := _OTHER_LOG.search(text):
             return f"read the log that this line names: `tail -n 50 {other['path']}`"
+        named = _named(text)
         if traceback:
             first = max(traceback, line - LONGEST_TRACEBACK)
             whole = f"`sed -n '{first},{line + 4}p' LOG`"
-            if own := own_code(details):
-                return f"{own}; the way there: {whole}"
+            own = own_code(details)
+            if _MODULE.search(text):
+                above = max(1, traceback - AROUND)
+                return f"{named}; what was done before it: `sed -n '{above},{line}p' LOG`"
+            if named or own:
+                return f"{'; '.join(filter(None, (named, own)))}; the way there: {whole}"
             return f"read the traceback to its end, from the last frame in a file of your own on: {whole}"
-        return _named(text) or f"read what stands before the error: {before}"
+        if "(because: " in text:
+            return (
+                "mend the last cause of the chain; where it came from: "
+                f"`sed -n '{line},{line + LONGEST_TRACEBACK}p' LOG`"
+            )
+        return named or f"read what stands before the error: {before}"
     return ""
 
 
@@ -222,8 +269,21 @@ _UNKNOWN = re.compile(
 )
 
 
+_MODULE = re.compile(r"No module named ['\"]?(?P<name>[\w.]{1,80})")
+_UNFILLED = re.compile(r"\$\{(?P<name>\w{2,40})\}")
+
+
 def _named(text: str) -> str:
-    """The first step for an error that names a file that is not there, or a name that is not known."""
+    """The first step for an error that names what is not there: a file, a module, a variable, a name."""
+    if match := _UNFILLED.search(text):
+        name = match["name"]
+        return f"{name} was not filled in: find where it is used, and set it: `grep -rnF -- '{name}' .`"
+    if match := _MODULE.search(text):
+        name = match["name"].partition(".")[0]
+        return (
+            f"see which Python ran, and whether it has {name}: `python -c 'import sys; print(sys.executable)'; "
+            f"python -m pip show {name}`; if {name} is your own, start from the folder that has it"
+        )
     missing = re.search(r"(?i)no such file|not found|not exist|can't open", text)
     if missing and (match := _NOT_THERE.search(text)):
         path = match["path"] or match["other"]

@@ -23,9 +23,9 @@ from ..report.routes import severity_of, unknown_tags
 from ..system.errors import ConfigError
 from ..system.loop import Loop
 from .context import Context
-from .crash_loop import LOOPS, barren
+from .crash_loop import LOOPS
 from .evidence import EvidenceFiles
-from .flapping import COMES_AND_GOES, STAYS_S, Flapping
+from .flapping import COMES_AND_GOES, STAYS_S, Flapping, about_end
 from .kept_back import KeptBack
 from .restoring import Restorer
 from .silences import Silences
@@ -200,7 +200,7 @@ class Alerter:
                     lambda: messages.failed(name, host, self._context.status(watched), cause, page),
                     messages.plain_end(name, host, watched.reason),
                 )
-                about = self._context.about_end(run, cause)
+                about = about_end(self._context.loops.barren(run))
                 self._push(replace(message, key=f"{run} failed", about=about), run, "end")
 
     def catch_up(self, watched: WatchedRun) -> None:
@@ -324,7 +324,7 @@ class Alerter:
         if watched is not None and not message.run:
             message = replace(message, run=watched.spec.name)
         if verdict == "last":
-            aside = LOOPS if barren(self._context.runs, run) else COMES_AND_GOES
+            aside = LOOPS if self._context.loops.barren(run) else COMES_AND_GOES
             message = messages.with_aside(message, aside)
         promised = self._context.restarts.promise(run, message.incident)
         if aside := self._context.asides.get(run) or promised:

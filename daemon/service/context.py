@@ -31,7 +31,7 @@ from ..system.store import Store
 from ..system.worker import module_argv
 from ..text import moments
 from ..text.similar import meant, named
-from . import crash_loop
+from .crash_loop import Loops
 from .flapping import about
 from .restarts import Restarts
 from .watched_run import WatchedRun
@@ -77,6 +77,8 @@ class Context:
     """When it began to cost money: by the configuration, else its start."""
     drill: bool = False
     """This daemon belongs to ``middlewatch drill``: every push is marked as a drill."""
+    loops: Loops = field(init=False)
+    """Runs that are started again and again, and gain nothing."""
     started_at: float = field(init=False)
     """When this daemon was started (epoch seconds)."""
     push_trouble: Callable[[], str] = field(default=lambda: "")
@@ -92,6 +94,7 @@ class Context:
 
     def __post_init__(self) -> None:
         self.started_at = self.clock.now()
+        self.loops = Loops(self.runs)
 
     @property
     def zone(self) -> tzinfo | None:
@@ -142,14 +145,7 @@ class Context:
 
     def about(self, incident: Incident) -> str:
         """What it is about, the same each time that it comes; empty: each time is told."""
-        run = incident.run
-        return about(
-            incident, crash_loop.first_of(self.runs, run), barren=crash_loop.barren(self.runs, run)
-        )
-
-    def about_end(self, run: str, cause: Incident | None) -> str:
-        """The same for the end of a run, of which an incident told before is the cause."""
-        return self.about(cause) if cause and crash_loop.barren(self.runs, run) else ""
+        return about(incident, self.loops.barren(incident.run))
 
     def save_incident(self, incident: Incident) -> None:
         """Put an incident into the store; it is on disk after the next flush."""

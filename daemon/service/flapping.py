@@ -18,6 +18,9 @@ MOST = 6
 """Pushes about one trouble that comes and goes, in 24 hours at most (asked for by those who are woken)."""
 TIMES = 3
 """Times that it has come from which it flaps: twice may be a coincidence. Our choice."""
+LOOP = " gains nothing"
+LOOP_TIMES = 2
+"""The same for attempts that gain nothing, after the death of the first one."""
 STAYS_S = 1800.0
 """Seconds that it must be there to be told once more after that, if reminders are switched off."""
 STAYS_LONG_S = 7200.0
@@ -33,19 +36,26 @@ COMES_AND_GOES = (
 Verdict = Literal["push", "last", "hold"]
 
 
-def about(incident: Incident, first: str, *, barren: bool) -> str:
+def about(incident: Incident, barren: str) -> str:
     """What an incident is about, the same each time that it comes; empty: each time is told.
 
-    ``first``: the first attempt of its run. ``barren``: it is of an attempt that gained nothing."""
+    ``barren``: the attempt since which the attempts of its run have gained nothing, see
+    :mod:`.crash_loop`: whatever each of them dies of is one trouble."""
+    if barren:
+        return about_end(barren)
     if incident.fatal or incident.tells_end or incident.holds_end:
-        return ends(first) if barren else ""
+        return ""  # a death
     severity = incident.severity.label
-    return f"{first} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
+    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
 
 
-def ends(first: str) -> str:
-    """The deaths of attempts that gain nothing, whatever each died of."""
-    return f"{first} ends"
+def about_end(barren: str) -> str:
+    """What the end of a run is about, for attempts that gain nothing; for others empty: it is always told."""
+    return f"{barren}{LOOP}" if barren else ""
+
+
+def _times(about: str) -> int:
+    return LOOP_TIMES if about.endswith(LOOP) else TIMES
 
 
 class Flapping:
@@ -68,14 +78,15 @@ class Flapping:
         :meth:`wait_s`) about it is made. ``last``: it is, and has to say that what follows is not."""
         told = self._recent(about, now)
         others = {one for _, one in told if one != incident}
-        flaps = len(others) + 1 >= TIMES
+        times = _times(about)
+        flaps = len(others) + 1 >= times
         if kind == "stays":
             return "last" if flaps else "push"
         if flaps and (len(told) >= MOST or kind in ("resolved", "end")):
             return "hold"
-        if kind == "opened" and len(others) >= TIMES:
+        if kind == "opened" and len(others) >= times:
             return "hold"
-        first = kind == "opened" and len(others) == TIMES - 1
+        first = kind == "opened" and len(others) == times - 1
         return "last" if first or (others and len(told) == MOST - 1) else "push"
 
     def wait_s(self, about: str, incident: str, now: float, stays_s: float) -> float:
