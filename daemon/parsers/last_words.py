@@ -23,6 +23,7 @@ from typing import Protocol
 from middlewatch.sentinels.kit.last_words import Farewell, LastWords
 from middlewatch.sentinels.kit.observations import ProcessEnded
 
+from .closing_lines import begins, closes, without_shell
 from .farewells import ENDS, MEASURE, RESULTS, STOPS, shape_of_text
 from .last_block import is_frame
 from .last_error import ending_of, troubled
@@ -139,6 +140,7 @@ def hear(
 
 def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
     """What the newest lines of a log, (number, text), say about the end of its program."""
+    tail = without_shell(tail)
     texts = [text.strip() for _, text in tail if text.strip() and not is_frame(text)]
     newest = tail[-1][0] if tail else 0
     if not texts:
@@ -154,8 +156,14 @@ def last_words(tail: Sequence[tuple[int, str]]) -> LastWords:
         before = _loop_end(texts[:loop_end], shapes[:loop_end])
         earlier = _new(texts[:loop_end], shapes[:loop_end], before)
         kind, said = _farewell([line for line in earlier if STOPS.search(line)])
+    if not kind and closes(texts):
+        kind, said = "end", texts[-1]
+    elif begins(texts[-1]):
+        kind, said = "", ""
     of_loop = set(shapes[: loop_end + 1])
     reached, counted = _reached(texts[: loop_end + 1], shapes[: loop_end + 1])
+    if begins(texts[-1]):
+        reached = reached and None  # the next part was to come
     return LastWords(
         last_line=texts[-1][:200],
         line=newest,

@@ -79,3 +79,48 @@ def test_two_exceptions_through_the_top_of_one_script_are_two_starts() -> None:
     # the ranks of one start write theirs one below the other
     ranks = raised("KeyError: 'image'") + raised("ValueError: too many values to unpack")
     assert fatal(ranks) == [(6, True)]
+
+
+def test_another_process_after_one_that_ended() -> None:
+    banner = "2026-04-20 13:51:34.764103: I tensorflow/core/platform/cpu_feature_guard.cc:193] This binary is optimized\n"
+    missing = raised("ModuleNotFoundError: No module named 'tensorflow'", "<string>")
+    assert ending(missing + banner)["verdict"] == "cut"
+    assert ending(missing + banner + raised("KeyError: 'x'"))["verdict"] == "failed"
+    warned = (
+        "/opt/lib/python3.9/site-packages/torch/nn/modules/conv.py:456: UserWarning: Plan failed\n"
+    )
+    stopped = raised("KeyboardInterrupt")
+    assert ending(stopped + 2 * warned)["verdict"] == "cut"
+    assert ending(stopped + warned)["verdict"] == "failed"
+    left = "/opt/lib/python3.9/site-packages/multiprocessing/resource_tracker.py:216: UserWarning: leaked\n"
+    assert ending(stopped + 2 * left)["verdict"] == "failed"
+
+
+def test_ranks_that_die_one_below_the_other_are_one_start() -> None:
+    log = 2 * raised("RuntimeError: assigned grad has data of a different type")
+    told = ending(log)
+    assert (told["verdict"], told["cause"]) == ("failed", "python_exception")
+
+
+def test_the_exception_of_the_newest_start_of_a_script_counts() -> None:
+    rounds = "".join(f"Round {n}\nserver stats: [loss: 1.{n}\n" for n in range(8))
+    log = (
+        raised("KeyboardInterrupt")
+        + rounds
+        + raised("ModuleNotFoundError: No module named 'torch'")
+    )
+    assert ending(log)["cause"] == "launch_error"
+
+
+def test_an_end_that_epochs_contradict_is_none() -> None:
+    said = "training tokenizer: Training completed\n"
+    epochs = "".join(f"Epoch {n}/300 - Loss: {5.4 - n / 100:.4f}\n" for n in range(1, 76, 15))
+    assert ending(said + epochs)["verdict"] == "cut"
+
+
+def test_a_line_may_say_that_all_is_done_and_saved() -> None:
+    log = (
+        hf(10, 100)
+        + "Training complete. Final model saved to results/final.zip\nStatistics saved to s.pkl\n"
+    )
+    assert ending(log)["verdict"] == "finished"
