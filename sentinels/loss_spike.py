@@ -161,7 +161,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
         proven = jump.gross or jump.rated or jump.undone >= limits.large_ratio
         severity = Severity.CRITICAL if proven else Severity.WARNING
     else:
-        quiet = view.live or not over or jump.planned
+        quiet = view.live or not over or jump.planned or jump.swept
         severity = Severity.INFO if quiet else Severity.WARNING
     if jump.norms is not None:
         norm, usual = jump.norms

@@ -23,6 +23,7 @@ STOPS = re.compile(
 ENDS = re.compile(
     r"(?i:\bdone\b|\bfinish(?:ed)?\b|(?<!\ba )(?<!\bthe )\bcomplete\b|\bcompleted\b|\ball (?:steps|epochs|iterations|rounds)\b|\bfinal\b|\bend of\b"
     r"|\bended\b|\bover\b|\bgood ?bye\b|\bbye\b|\bsuccess(?:ful(?:ly)?)?\b|\btrain_runtime\b|\bbeendet\b|\bfertig\b"
+    r"|\bfinalizad[oa]s?\b|\bconclu[ií]d[oa]s?\b|\bcompletad[oa]s?\b|\bcompletat[oa]\b|\babgeschlossen\b|\bvoltooid\b|\bselesai\b|\btamamland|\bzakończon|\bзаверш|\bзакончен"
     r"|\btermin[\u00e9oa]|\bfin\b|\bdur\u00e9e totale\b)"
     r"|\u5b8c\u6210|\u7ed3\u675f|\u5b8c\u4e86|\u7d42\u4e86|\uc644\ub8cc"
     r"|^Saving latest checkpoint\.\.\.$"  # Lightning until 1.5, once its loop is over

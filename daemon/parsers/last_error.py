@@ -100,7 +100,7 @@ _ERRORS = tuple(
 _NO_ERROR = re.compile(
     rf"(?i)(?<![\d.])\b(?:no|0(?![\d.])|zero|without|ignor\w+|non-?fatal|recover\w*|retry\w*|skipp\w+|warn\w*)\b.{{0,30}}{_WORD}|{_WORD}\w*\W{{0,3}}(?:rate\W{{0,3}})?[-+]?\d*\.\d"
     rf"|{_WORD}\w*\W{{0,2}}[=:]\W{{0,2}}(?:0|none|false|nan)\b|(?<!\w){_WORD}\W{{0,2}}[=:]\s?(?:\"\"|'')(?=[\s,;)}}\]]|$)|\bwarn(?:ing)?\b|(?-i:(?:^|\s)[IW](?:\d{{4}})?\s(?:.{{0,40}}\s)?[\w/.-]+:\d+\])"
-    r"|^(?:rm|ls|rmdir): .*: No such file or directory$"
+    r"|^(?:rm|ls|rmdir): .*: No such file or directory$|^slurmstepd: error: .*\bcgroup"
 )
 """What is no error: counts of them, warnings, and that there was nothing to list or to clear away."""
 _OF_STACK = re.compile(
@@ -125,9 +125,11 @@ _AT_EXIT = re.compile(
 )
 _WELL = re.compile(
     r"(?i)\b(?:exit(?:ed)?|exit[ _-]?(?:code|status)|(?:return|status)[ _]?code|status|rc|statut|estado|returned)"
-    r"(?: (?:with|code|status)){0,2}\W{0,3}0\W*$|[:=–]\s?(?:ok|okay|success(?:ful)?|✓|✔)\W*$|^-[rwx-]{9}[.+]? "
+    r"(?: (?:with|code|status)){0,2}\W{0,3}0\W*$|[:=–]\s?(?:ok|okay|success(?:ful)?|✓|✔)\W*$|\b(?:exit(?:s|ed)?|ended) successfully\W*$|^-[rwx-]{9}[.+]? "
 )
 """The last words of a script for which all is well: a status of 0, a word after what it made, or its listing (``ls -l``)."""
+_OF_LAUNCHER = re.compile(r"\bProcess \d+ exits successfully\W*$")
+"""DeepSpeed's launcher, of each of its processes: as many equal lines as there are ranks."""
 LATEST = 2
 """New lines at the very end of a log without a loop in which common words of failure count as well: what programs
 complain about that they do not need comes at their start."""
@@ -150,8 +152,9 @@ def ending_of(lines: Lines, of_loop: Collection[str]) -> dict[str, Any]:
         if not _OF_STACK.match(text) and not in_stack(text) and not announces(text)
     ]
     last = [(n, text) for n, text in new[-ENDING:] if shape_of_text(text) not in of_loop]
-    if last and _WELL.search(last[-1][1]) and not says_error(last[-1][1]):
-        return {"farewell": "end", "said": last[-1][1][:200]}  # tracebacks before it still count
+    said = [text for _, text in last[-1:] if _WELL.search(text) and not says_error(text)]
+    if said := said or [text for _, text in new[-1:] if _OF_LAUNCHER.search(text)]:
+        return {"farewell": "end", "said": said[0][:200]}  # tracebacks before it still count
     late = set()
     if len(new) > ENDING:
         texts = [text for _, text in new]

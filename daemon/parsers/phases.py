@@ -33,7 +33,9 @@ PHASES: tuple[Announcement, ...] = (
         r"(?i:^(?!.*\bloss)\W*(?:\S+ ){0,4}?(?:stage|phase|curriculum|lesson|task|fold|domain)\W{0,3}(?:no\.? ?)?#?\d+\b(?!%|\.\d))"
         r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita|потер\w*)\W{0,3}\d))\W*(?:(?i:palier|etapa|fase|stufe|abschnitt)|[ÉéEe]tape|[Ээ]тап)\W{0,3}\d+\b(?!%|\.\d)"
         r"|^(?!.*\bloss).{0,120}(?i:[\"'](?:event|type|kind|msg|message)[\"']: ?[\"'](?:stage|phase|curriculum|lesson|task|fold|domain)(?:[_ -]?(?:start|begin|change)\w*)?[\"'])"
-        r"|^(?!.*(?:损失|loss)).{0,40}第 ?\d+ ?个?(?:阶段|折|任务)",
+        r"|^(?!.*(?:损失|loss)).{0,40}第 ?\d+ ?个?(?:阶段|折|任务)"
+        r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita)\W{0,3}\d)).{0,60}?(?i:\b(?:weights?|lambda\w{0,12}|coef\w{0,12}|poids|gewicht\w{0,12}|pesos?)\b)"
+        r".{0,60}?(?:-+>|→|=>|(?i:\b(?:raised|increased|lowered|reduced|changed|switched|ramped|gesetzt|aumentad[oa]|subid[oa])\b|\berhöht\b|\bportée?s?\b|\bpassée?s?\b)(?i: (?:to|from|auf|von|a|de|à))?)\W{0,3}\d",
     ),
     Announcement(
         "stop",
@@ -71,7 +73,10 @@ PHASES: tuple[Announcement, ...] = (
         r"|(?i:\bfinal validation (?:loss|accuracy)\b)"
         r"|训练(?:已经?)?(?:全部)?(?:完成|结束|完毕)"
         r"|(?:完成|结束)训练"
-        r"|学習(?:が)?(?:完了|終了)",
+        r"|学習(?:が)?(?:完了|終了)|학습(?:이)? ?(?:완료|종료)"
+        r"|(?i:\b(?:entrenamiento|treinamento|treino|addestramento) (?:ha )?(?:finalizado|completado|completato|terminado|terminato|conclu)"
+        r"|\bentra(?:i|\u00ee)nement (?:est )?(?:termin|fini|achev)|\btraining (?:ist )?(?:abgeschlossen|beendet)\b|\bpelatihan selesai\b|\btreningu? zako)"
+        r"|[Оо]бучение (?:модели )?(?:завершено|закончено|окончено)|[Ee]ğitim tamamland",
     ),
     Announcement(
         "evaluate",

@@ -80,6 +80,8 @@ class Story:
         self.epoch: float | None = None
         self.phases: dict[PhaseName, PhaseSpan] = {}
         self.saves: deque[ClaimedSave] = deque(maxlen=SAVES)
+        self._saved_at = 0
+        """Reports before the newest of them: a save to the same path after others is another one."""
         self.first_save: ClaimedSave | None = None
         self.save_count = 0
         self.restarts: deque[LogRestart] = deque(maxlen=RESTARTS)
@@ -151,8 +153,10 @@ class Story:
     def _save(self, one: CheckpointSaved, order: int) -> None:
         step = one.step if one.step is not None else self._number
         save = ClaimedSave(StoryEvent(order, one.file, one.line, step), one.path)
-        if self.saves and one.path is not None and self.saves[-1].path == one.path:
+        again = bool(self.saves) and one.path is not None and self.saves[-1].path == one.path
+        if again and self._saved_at == self.reports:
             return  # the same save: "saving …" and "saved …", or other ranks
+        self._saved_at = self.reports
         self.save_count += 1
         self.first_save = self.first_save or save
         self.saves.append(save)

@@ -57,7 +57,9 @@ class Subject:
         """The subject for one log that was read."""
         line = replay.ending.finished_line
         damage = str(extra.get("damage", ""))
-        log = Log(source.name, replay.reader.lines, source.bytes, source.packing, damage)
+        # the last line may have no newline
+        lines = max([replay.reader.lines, *(number for number, _ in replay.reader.tail[-1:])])
+        log = Log(source.name, lines, source.bytes, source.packing, damage)
         return cls(
             name="standard input" if source.name == "-" else source.name,
             logs=[log],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import PurePath
 
 from middlewatch.sentinels.kit import Finding, LogEvent, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
@@ -15,6 +17,7 @@ from .completion import Completion
 __all__ = ["Completion", "Ending", "LogTrouble", "LogTroubles", "judge"]
 
 SIGKILL = 9
+_USAGE = re.compile(r"(?P<name>[\w.-]{1,80}\.py): error: ")
 SIDE_EFFECTS = which(lambda c: c.side_effect)
 _ENDINGS = ("python_exception", "process_killed", "rank_failed", "shm_exhausted")
 FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
@@ -192,14 +195,22 @@ def _begun_again(view: View) -> int:
 
 def _of_others(fatal: Sequence[Finding]) -> int:
     """The last line of the starts before the newest one, by the exceptions that ended the same script; 0 for none."""
-    through = [f for f in fatal if f.details.get("script") and f.details.get("rank") is None]
+    through = [f for f in fatal if _program(f) and f.details.get("rank") is None]
     found = 0
     for before, after in pairwise(sorted(through, key=lambda f: f.line)):
-        head = after.details.get("traceback_line")
-        same = before.details["script"] == after.details["script"]
+        head = after.details.get("traceback_line", after.line)
+        same = _program(before) == _program(after)
         if same and isinstance(head, int) and head - before.line > BETWEEN:
             found = before.line
     return found
+
+
+def _program(one: Finding) -> str:
+    """The name of the script that this ended: its exception went through the top, or its parser of arguments says so."""
+    if script := one.details.get("script"):
+        return PurePath(str(script)).name
+    usage = _USAGE.match(one.evidence[0].text) if one.evidence else None
+    return usage["name"] if usage else ""
 
 
 def _root(fatal: list[Finding], begun_again: int) -> str | None:

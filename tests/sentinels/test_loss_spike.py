@@ -82,6 +82,20 @@ def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None
     assert (back.trouble, back.severity) == ("loss_spike", Severity.INFO)
 
 
+def test_after_an_announced_stage_or_weight_it_gets_more_time(story: Story) -> None:
+    """Its level is new by design: nobody is woken unless it stays far above the old one."""
+    trained(story).phase("stage", "lambda_bc raised to 100")
+    assert only(up(story, 3e4, 8)).severity is Severity.INFO
+    finding = only(up(story, 3e4, 24))
+    assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
+
+
+def test_a_stage_long_ago_explains_nothing(story: Story) -> None:
+    trained(story).phase("stage", "lambda_bc raised to 100")
+    up(story, 2.1, 6)
+    assert only(up(story, 3e4, 3)).severity is Severity.CRITICAL
+
+
 def test_two_outliers_that_are_over_page_nobody(story: Story) -> None:
     """Then the loss is a little higher for some reports: nothing like the jump."""
     up(trained(story), 3e4, 2)

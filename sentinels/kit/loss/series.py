@@ -66,7 +66,8 @@ class Jump:
     planned: bool = False
     """The learning rate schedule has started over, as it did before, which explains the jump."""
     swept: bool = False
-    """It came in a range test of the learning rate, which ends with a loss that diverges."""
+    """It came in a range test of the learning rate, which ends with a loss that diverges, or where the log had just
+    announced a new stage, or another weight of a loss: its level is new by design."""
     rated: bool = False
     """The log has the learning rate, so that ``planned`` is known to be right."""
     usual: bool = False

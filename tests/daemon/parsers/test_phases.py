@@ -63,6 +63,9 @@ def read(line: str) -> list[Observation]:
             "stage",
         ),
         ("Étape 3 : images de 256 pixels", "stage"),
+        ("poids de la condition initiale porté à 10", "stage"),
+        ("[12:04] lambda_pde 1.0 -> 10.0", "stage"),
+        ("KL weight increased to 0.5", "stage"),
         ("2026-01-02 03:04:05 [INFO] ======== 第 2 阶段：长度 8，共 90 步 ========", "stage"),
         ("[halving] terminating cfg_03 (pid 15)", "stop"),
         ("Killing worker 4 (heartbeat lost)", "stop"),
@@ -79,6 +82,8 @@ def test_phases(line: str, name: str) -> None:
     [
         "step 5 loss 2.0",
         "training set: 900 files",
+        "step 12 loss 3.1 weight -> 2",
+        "weight decay: 0.01",
         "stage 2:  7%|7         | 62/900 [00:31<07:00,  1.99it/s, loss=2.1]",
         "stopping at step 500: run 3 is done",
         "Training completed epoch 3",

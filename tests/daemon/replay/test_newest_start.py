@@ -124,3 +124,23 @@ def test_a_line_may_say_that_all_is_done_and_saved() -> None:
         + "Training complete. Final model saved to results/final.zip\nStatistics saved to s.pkl\n"
     )
     assert ending(log)["verdict"] == "finished"
+
+
+def test_the_usage_of_the_same_script_is_a_later_start() -> None:
+    log = raised("KeyboardInterrupt") + "usage: train.py [-h] --data_dir DATA_DIR\n"
+    log += "                [--epochs EPOCHS] [--workers WORKERS]\n                [--seed SEED]\n"
+    log += "                [--save SAVE]\ntrain.py: error: the following arguments are required: --data_dir\n"
+    assert ending(log)["cause"] == "launch_error"
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [
+        ("[INFO] Entrenamiento finalizado. Modelo guardado como m.pth", "finished"),
+        ("Обучение завершено", "finished"),
+        ("[launch.py:351:main] Process 41 exits successfully.\n" * 4, "finished"),
+        ("slurmstepd: error: Unable to move pid 47694 to init root cgroup (null)", "cut"),
+    ],
+)
+def test_last_words_of_others(end: str, verdict: str) -> None:
+    assert ending(hf(10, 100) + end + "\n")["verdict"] == verdict
