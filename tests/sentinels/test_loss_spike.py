@@ -85,8 +85,8 @@ def test_one_out_of_all_proportion_pages_two_reports_later(story: Story) -> None
 def test_after_an_announced_stage_or_weight_it_gets_more_time(story: Story) -> None:
     """Its level is new by design: nobody is woken unless it stays far above the old one."""
     trained(story).phase("stage", "lambda_bc raised to 100")
-    assert only(up(story, 3e4, 8)).severity is Severity.INFO
-    finding = only(up(story, 3e4, 24))
+    assert only(up(story, 9.0, 8)).severity is Severity.INFO
+    finding = only(up(story, 9.0, 24))
     assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
 
 
