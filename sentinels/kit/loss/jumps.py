@@ -18,15 +18,6 @@ from .spikes import OF_LAST, OUT
 from .trajectory import BEGINNING
 from .undone import FOR, WINDOW
 
-STAGED = 3
-"""Reports between the line that announces a new stage and the first one of it (our choice)."""
-
-
-def _staged(series: LossSeries, reports: int = 0) -> bool:
-    """Whether the log had announced a new stage, or another weight of a loss, just before the last ``reports``."""
-    return series.staged >= 0 and 0 <= series.count - reports - series.staged <= STAGED
-
-
 HIGH = 0.1
 """A report that is up by this part of the height of a jump is still as high, whatever its size (our
 choice): after an explosion the loss stays within a power of ten, after an outlier it is back at once,
@@ -154,7 +145,7 @@ class Jumps:
             gross=False,
             rough=series.rough,
             planned=series.rates.started_over(),
-            swept=series.rates.sweeps or _staged(series),
+            swept=series.rates.sweeps or series.begins_stage(),
             rated=series.rates.has_rate,
         )
         self.all.append(jump)
@@ -338,7 +329,7 @@ class Jumps:
         if series.rough or series.reset is not None or not series.path.begins_again(series.anew):
             return
         jump.reset = True
-        if _staged(series, len(series.anew)):
+        if series.begins_stage(len(series.anew)):
             return  # a new stage of a curriculum, or a fold: it learns as at the start, by design
         level = median(series.anew)
         limit = jump.base + STILL_UP * jump.spread

@@ -43,6 +43,10 @@ State = Literal["open", "lasting", "back"]
 Manner = Literal["", "adversary", "learner"]
 
 
+STAGED = 3
+"""Reports between the line that announces a new stage and the first one of it (our choice)."""
+
+
 @dataclass(slots=True)
 class Jump:
     """A loss that rose above its noise."""
@@ -278,6 +282,10 @@ class LossSeries:
         },
     )
     """Without the jumps and resets, which are stored for the whole run: :class:`.jumps.Jumps`."""
+
+    def begins_stage(self, reports: int = 0) -> bool:
+        """Whether a new stage, or another weight of a loss, was announced just before the last ``reports``."""
+        return self.staged >= 0 and 0 <= self.count - reports - self.staged <= STAGED
 
     def __post_init__(self) -> None:
         """Set ``rough``."""
