@@ -132,20 +132,22 @@ _OF_WORKER = (
     ),
     (
         "segmentation fault",
-        "load the data without workers for one epoch (`num_workers=0`) under `python -X faulthandler`: it shows in "
-        "which library it crashes; then resume from the newest good checkpoint",
+        (
+            "load the data without workers for one epoch (`num_workers=0`) under `python -X faulthandler`: it shows in "
+            "which library it crashes; then resume from the newest good checkpoint"
+        ),
     ),
     ("killed by signal: killed", f"{_MEMORY}; fewer loader workers need less"),
 )
 """Signals that torch names for a worker of its loader (``torch/utils/data/_utils/signal_handling.py``)."""
 _ASCEND = re.compile(
-    r"\bHCCL\b|\bNPU (?:function )?error|\b(?:torch_npu|aclrt?\w*|CANN)\b.{0,80}\berror"
+    r"\bHCCL\b|\bNPU (?:function )?error|\b(?:torch_npu|aclrt?\w*)\b.{0,80}\berror"
 )
 _PLOG = (
     "read what Ascend says itself, which is more than this line: "
     "`grep -rh '\\[ERROR\\]' ~/ascend/log/debug/plog | tail -n 20`; and which processes hold the devices: `npu-smi info`"
 )
-"""Where CANN writes its log (Ascend, "plog")."""
+"""Where the runtime of Ascend writes its log (its manual, "plog")."""
 _LOGIN = re.compile(
     r"api[_ ]?key|\b40[13]\b|unauthori[sz]ed|permission|not logged in|authenticat|credential|login"
 )

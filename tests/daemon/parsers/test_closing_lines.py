@@ -36,7 +36,7 @@ def test_the_end_of_a_part_is_not_the_end_of_another() -> None:
     [
         ("--- val Эпизод 1/2 начало ---", True),
         ("Starting evaluation", True),
-        ("Beginn der Auswertung", True),
+        ("Starte die Auswertung", True),
         ("Finished what was started", False),
         ("Training done, we start to write all of the results to the disk now", False),
         ("restarting", False),
