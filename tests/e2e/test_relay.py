@@ -82,14 +82,20 @@ def test_the_screen_of_two_boxes(
         screen = terminal("capture-pane", "-p")
         return all(word in screen for word in wanted)
 
+    def until(why: str, *wanted: str) -> None:
+        try:
+            box.until(lambda: shows(*wanted), why)
+        except AssertionError as late:
+            raise AssertionError(f"{why}; the screen:\n{terminal('capture-pane', '-p')}") from late
+
     # One box, and one that does not exist: the first is not held up.
-    box.until(lambda: shows("[Boxes] 2, 1 without an answer", "gpt", "dead"), "both boxes")
-    box.until(lambda: shows("> box3", "failing"), "the worst run in the first row")
+    until("both boxes", "[Boxes] 2, 1 without an answer", "gpt", "dead")
+    until("the worst run in the first row", "> box3", "failing")
     terminal("send-keys", "Enter")
-    box.until(lambda: shows("gpt", "[Runs] 1"), "the overview of the box")
-    box.until(lambda: shows("CRITICAL", "you would lose"), "the incident")
+    until("the overview of the box", "gpt", "[Runs] 1")
+    until("the incident", "CRITICAL", "you would lose")
     terminal("send-keys", "6")
-    box.until(lambda: shows("the log is on the box"), "the log")
+    until("the log", "the log is on the box")
     # The connection is killed, and comes back by itself.
     relays = _relays(shell)
     assert relays
@@ -98,7 +104,7 @@ def test_the_screen_of_two_boxes(
     box.until(lambda: bool(_relays(shell)) and _relays(shell) != relays, "another connection")
     box.until(lambda: not shows("no answer"), "the answer again")
     terminal("send-keys", "0")
-    box.until(lambda: shows("[Boxes] 2"), "the boxes")
+    until("the boxes", "[Boxes] 2")
     terminal("send-keys", "q")
     box.until(lambda: not terminal("list-sessions").strip(), "the screen is left")
     box.until(lambda: not _relays(shell), "no connection is left")

@@ -187,7 +187,7 @@ class SlurmCluster:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.run("scancel", "--full", "--user=root", check=False)
                 self.run("scancel", "--user=root", check=False)
-                self.until(lambda: not self.ask("squeue", "-h"), "the end of all jobs", 20.0)
+                self.until(lambda: not self.ask("squeue", "-h"), "the end of all jobs")
         for process in reversed(self.processes.values()):
             process.terminate()
         for process in self.processes.values():
