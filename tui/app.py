@@ -387,6 +387,10 @@ def main(
             "`middlewatch status` prints the same without one; over SSH: ssh -t BOX middlewatch tui",
         )
     terminal = sys.__stderr__
+    if not in_browser:
+        # Of another terminal (`docker exec -e LINES`): a row too many moves the whole screen.
+        os.environ.pop("COLUMNS", None)
+        os.environ.pop("LINES", None)
     if terminal is not None:
         # A terminal without UTF-8 gets a question mark for a character, not a crash.
         terminal.reconfigure(errors="replace")

@@ -75,8 +75,9 @@ def test_the_screen_of_two_boxes(
 ) -> None:
     box.run(*program("trainer"), "nan", "--at", "40", "--sleep", "0.1", name="gpt")
     box.steps(3)
-    words = f"RSYNC_RSH={shell} TERM=xterm-256color {shlex.quote(str(COMMAND))} tui box3 dead --state-dir {tmp_path / 'own'}"
-    terminal("new-session", "-d", "-x", "100", "-y", "30", words)
+    # The size of another terminal, as a shell may export it: the screen has to ask its own.
+    words = f"LINES=24 COLUMNS=80 RSYNC_RSH={shell} TERM=xterm-256color {shlex.quote(str(COMMAND))} tui box3 dead --state-dir {tmp_path / 'own'}"
+    terminal("new-session", "-d", "-x", "70", "-y", "20", words)
 
     def shows(*wanted: str) -> bool:
         screen = terminal("capture-pane", "-p")
