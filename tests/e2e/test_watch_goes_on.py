@@ -38,6 +38,13 @@ if sys.argv[1] != "1":
     float("12,5")
 sys.argv[1:] = []
 """
+LOOP = """
+# Whoever goes on from a save dies while it loads.
+import sys, time
+if sys.argv[2] != "1":
+    time.sleep(3)
+    raise RuntimeError("the saved state does not fit the model")
+"""
 SERVER = """
 # An inference server: torch in memory, no training.
 import http.server, pathlib, sys, threading, time
@@ -189,6 +196,22 @@ def test_a_restart_is_an_attempt_of_the_same_run(box: Any, bench: Bench) -> None
     box.steps(52, run=third["run"])
     bench.end("train_fit")
     assert bench.ended(third)["state"] == "finished"
+
+
+@pytest.mark.slow
+def test_a_loop_of_restarts_that_gain_nothing_rings_three_times(box: Any, bench: Bench) -> None:
+    job = bench.program("train_loop", LOOP + TRAINING)
+    bench.shell(f"n=1; until {job} --resume $n; do n=50; sleep 1; done >> loop.log 2>&1")
+    box.until(lambda: (bench.folder / "loop.log").exists())
+    box.command("watch", "--json")
+    first = bench.run("train_loop")
+    box.steps(3, run=first["run"])
+    bench.end("train_loop", "crash")
+    seventh = bench.run("train_loop", attempt=7)
+    bench.ended(seventh)
+    rung = {push.title + push.body for push in box.receiver.pushes if "train_loop" in push.title}
+    assert 2 <= len(rung) <= 4, rung
+    assert sum("started again and again" in text for text in rung) == 1
 
 
 @pytest.mark.slow
