@@ -52,6 +52,8 @@ def first_step(
 
 def _step(incident: Incident, entry: HandbookPage | None, container: str) -> tuple[str, bool]:
     own = _by_evidence(incident)
+    if container and incident.trouble == "python_exception":
+        own = ""  # its files are in there, or lie under another path out here
     if container and incident.trouble == "cgroup_oom_kill" and not incident.remedy:
         own = _LIMIT.replace("NAME", container)
     if own:

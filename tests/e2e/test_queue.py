@@ -300,8 +300,9 @@ def test_the_daemon_may_be_away(make: Make, box: Box) -> None:
     os.utime(go, (1, 1))
     box.until(lambda: sweep.ran() == {"a": ["a"], "b": ["b"]}, "cells run without a daemon")
     # The runner starts one in the end, and tells it of both.
-    told = sweep.over()
-    assert all(cell["watched"] for cell in told["cells"]), told
+    sweep.over()
+    box.until(lambda: all(cell["watched"] for cell in sweep.status()["cells"]), "it is told of both")
+    told = sweep.status()
     assert {run["run"] for run in box.ask("runs")} == {cell["run"] for cell in told["cells"]}
     assert box.ask("ping")["pid"] != pid
 

@@ -230,7 +230,8 @@ def test_one_is_started_watched_ends_and_is_removed(yard: Yard) -> None:
     status = yard.box.status(made["run"])
     assert status["container"]["name"] == "gpt"
     assert str(yard.code / "out") in status["checkpoint_dirs"]
-    assert yard.state(made)["standing"] == "running"
+    # its sixty steps may be over before a busy box has asked
+    assert yard.state(made)["standing"] in ("running", "finished")
     assert yard.engine.inspect("gpt")["HostConfig"]["ShmSize"] == 16 << 30
 
     assert yard.over(made)["standing"] == "finished"
