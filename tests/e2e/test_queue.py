@@ -301,7 +301,9 @@ def test_the_daemon_may_be_away(make: Make, box: Box) -> None:
     box.until(lambda: sweep.ran() == {"a": ["a"], "b": ["b"]}, "cells run without a daemon")
     # The runner starts one in the end, and tells it of both.
     sweep.over()
-    box.until(lambda: all(cell["watched"] for cell in sweep.status()["cells"]), "it is told of both")
+    box.until(
+        lambda: all(cell["watched"] for cell in sweep.status()["cells"]), "it is told of both"
+    )
     told = sweep.status()
     assert {run["run"] for run in box.ask("runs")} == {cell["run"] for cell in told["cells"]}
     assert box.ask("ping")["pid"] != pid
