@@ -43,14 +43,15 @@ class Loops:
         return before.gained
 
     def _before(self, run: str) -> _Before:
-        chain = [run]
+        chain, met = [run], {run}
         while chain[-1] not in self._known:
             watched = self._runs.get(chain[-1])
             before = watched.spec.resumed_from if watched else None
-            if before is None or before not in self._runs or before in chain:
+            if before is None or before not in self._runs or before in met:
                 self._known[chain[-1]] = _Before(None, "")
                 break
             chain.append(before)
+            met.add(before)
         for older, newer in zip(chain[:0:-1], chain[-2::-1], strict=True):
             known, watched = self._known[older], self._runs[older]
             reached = _reached(watched)

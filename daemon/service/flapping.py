@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from middlewatch.sentinels.kit import Severity
+
 from ..judge.incident import Incident
 from ..report.outbox import Queued
 
@@ -40,13 +42,15 @@ def about(incident: Incident, barren: str) -> str:
     """What an incident is about, the same each time that it comes; empty: each time is told.
 
     ``barren``: the attempt since which the attempts of its run have gained nothing, see
-    :mod:`.crash_loop`: whatever each of them dies of is one trouble."""
-    if barren:
+    :mod:`.crash_loop`: whatever each of them dies of is one trouble. A warning holds back nothing critical."""
+    if barren and incident.severity is Severity.CRITICAL:
         return about_end(barren)
     if incident.fatal or incident.tells_end or incident.holds_end:
         return ""  # a death
     severity = incident.severity.label
-    return f"{incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
+    return (
+        f"{barren or incident.run} {incident.sentinel} {incident.key} {incident.trouble} {severity}"
+    )
 
 
 def about_end(barren: str) -> str:

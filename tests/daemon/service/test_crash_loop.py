@@ -59,7 +59,7 @@ def loop(tmp_path: Path) -> Iterator[Callable[[], Loop]]:
     made: list[Loop] = []
 
     def make() -> Loop:
-        made.append(Loop(tmp_path, URL))
+        made.append(Loop(tmp_path, URL.replace("critical", "warning")))
         return made[-1]
 
     yield make
@@ -109,6 +109,19 @@ def test_what_each_attempt_finds_again_is_one_trouble(loop: Callable[[], Loop]) 
         d.corrupt(number)
     told = [body for body in d.bodies if "cut off" in body]
     assert len(told) <= 3
+
+
+def test_warnings_of_a_loop_hold_back_no_death(loop: Callable[[], Loop]) -> None:
+    d = loop()
+    d.attempt(1, 10)
+    for number in range(2, ATTEMPTS):
+        run = f"gpt-{number}"
+        spec = RunSpec(name="gpt", id=run, resumed_from=f"gpt-{number - 1}")
+        d.watched = d.context.runs[run] = WatchedRun(spec, d.context.box, d.clock)
+        d._tell(run, Finding("gpu_slow", Severity.WARNING, "slow", key="0"))
+    before = len(d.pushed)
+    d.attempt(ATTEMPTS)
+    assert len(d.pushed) == before + 1
 
 
 def test_runs_beside_one_another_are_no_loop(loop: Callable[[], Loop]) -> None:
