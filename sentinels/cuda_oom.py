@@ -3,7 +3,9 @@
 Decides: The newest such line of the log that was not followed by a step. If steps follow, or the
     program says that it continues with less (a search for the batch size, a halved micro-batch), it
     is a note. If the process ends, or no step follows for a while, the run has failed. Where the
-    message shows more memory reserved and unused than was asked for, it is fragmentation.
+    message shows more memory reserved and unused than was asked for, it is fragmentation; where it
+    names a limit that the process has, or another process that holds what is missing, that is the
+    first step.
 Classes: cuda_oom accel_oom
 Sources: Our choice: 20 s or three usual step times without a step, because a program that handles
     the error prints the same message. Before the first step the step time is unknown, and a model
@@ -31,6 +33,30 @@ _AMOUNT = r"(\d+(?:\.\d+)?) ([KMG]iB)"
 _IDLE = re.compile(rf"{_AMOUNT} is reserved by PyTorch but unallocated")
 _USED = re.compile(rf"{_AMOUNT} already allocated")
 _RESERVED = re.compile(rf"{_AMOUNT} reserved in total by PyTorch")
+_FREE = re.compile(rf"of which {_AMOUNT} is free|; {_AMOUNT} free;")
+_TOTAL = re.compile(rf"total capacity of {_AMOUNT}|{_AMOUNT} total capacity")
+_OWN = re.compile(rf"this process has {_AMOUNT} memory in use")
+_OTHER = re.compile(rf"Process (\d+) has {_AMOUNT} memory in use")
+_BY_TORCH = re.compile(rf"Of the allocated memory {_AMOUNT} is allocated by PyTorch")
+_ALLOWED = re.compile(rf"{_AMOUNT} allowed")
+_LIMITED = (
+    "raise the limit of this process: it may use {size} GiB of the GPU (`set_per_process_memory_fraction` in its code), "
+    "of which {free} GiB are free"
+)
+_NAMED = (
+    "see whose process {pid} is, which holds {size} GiB of this GPU: `ps -o pid,user,etime,args -p {pid}`. End it if "
+    "nobody needs it, or start on another GPU, before you try a smaller batch"
+)
+_HIDDEN = (
+    "see who else uses this GPU: {size} GiB of it are not of this process (`nvidia-smi "
+    "--query-compute-apps=pid,used_memory --format=csv`), and without them the request would fit"
+)
+_TOO_LARGE = (
+    "halve the micro-batch and double the gradient accumulation: the process has {own} of the {size} GiB of the GPU for "
+    "itself, nobody else uses it, and its memory is not in pieces"
+)
+MOST_OF_IT = 0.5
+"""Part of a GPU that the process itself must use before its own batch is called too large. Our choice."""
 _FRAGMENTED = (
     "the memory is there, but in pieces: set PYTORCH_CUDA_ALLOC_CONF={setting} and start again from the newest "
     "checkpoint, before you try a smaller batch"
@@ -75,7 +101,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         line=event.line,
         remedy=_FRAGMENTED.format(setting=_SINCE_2_1 if _IDLE.search(event.text) else _BEFORE)
         if split
-        else "",
+        else _decided(event.text, asked),
         details={
             **event.details,
             "rank": event.rank,
@@ -95,6 +121,45 @@ def _unallocated(text: str) -> float:
         return _bytes(said)
     used, reserved = _USED.search(text), _RESERVED.search(text)
     return max(0.0, _bytes(reserved) - _bytes(used)) if used and reserved else 0.0
+
+
+def _decided(text: str, asked: object) -> str:
+    """The first step where PyTorch's message tells whose memory is missing; empty when it does not."""
+    free, total = _amount(_FREE, text), _amount(_TOTAL, text)
+    if free is None or total is None or not isinstance(asked, (int, float)):
+        return ""
+    allowed = _amount(_ALLOWED, text)
+    if free >= asked:
+        return "" if allowed is None else _LIMITED.format(size=_gib(allowed), free=_gib(free))
+    own = _amount(_OWN, text) or _amount(_RESERVED, text)
+    others = {one[1]: float(one[2]) * _UNITS[one[3]] for one in _OTHER.finditer(text)}
+    torch = (_amount(_BY_TORCH, text) or 0.0) + _unallocated(text)
+    if own is None and torch and others:
+        # In a container PyTorch does not know which process it is itself: the one that has what it has.
+        me = min(others, key=lambda pid: (others[pid] < torch, others[pid] - torch))
+        own = others.pop(me)
+    if others and free + sum(others.values()) >= asked:
+        pid = max(others, key=others.__getitem__)
+        return _NAMED.format(pid=pid, size=_gib(others[pid]))
+    if own is None:
+        return ""
+    rest = total - own - free
+    if rest >= max(asked, LEAST_BYTES):
+        return _HIDDEN.format(size=_gib(rest))
+    return _TOO_LARGE.format(own=_gib(own), size=_gib(total)) if own >= MOST_OF_IT * total else ""
+
+
+def _amount(pattern: re.Pattern[str], text: str) -> float | None:
+    """Bytes that a pattern with one or two amounts finds; ``None`` when it finds none."""
+    found = pattern.search(text)
+    if found is None:
+        return None
+    amount, unit = (part for part in found.groups() if part)
+    return float(amount) * _UNITS[unit]
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.2f}"
 
 
 def _bytes(said: re.Match[str]) -> float:

@@ -48,7 +48,14 @@ from .kit.pace.silence import Silence, case_of, shows_again
 from .kit.pace.stack_summary import describe_groups, folded, stack_summaries
 from .kit.pace.suspects import silence_limits
 from .kit.pace.verdicts import HangVerdict, asks, idle_verdict, spin_verdict
-from .kit.pace.work import RunActivity, progress, starved, trainers, work_of
+from .kit.pace.work import (
+    RunActivity,
+    gpus_spinning,
+    progress,
+    starved,
+    trainers,
+    work_of,
+)
 from .kit.progress import completed
 from .kit.recovery import OpenIncident, moves_again
 from .kit.trials import all_trials_fail
@@ -338,6 +345,12 @@ def _evidence(
             yield Evidence("stack", f"{one.name}: {' < '.join(one.stack.frames[:6])}"[:400])
     else:
         yield from _no_stacks(view)
+    for index in gpus_spinning(view, since):
+        yield Evidence(
+            "gpu",
+            f"GPU {index} is fully utilised, at a power draw that does not move: it waits in a kernel",
+            view.now,
+        )
     samples = sorted((d.sample for d in work.doing), key=lambda p: (p.rank is None, p.pid))
     for sample in samples[:6]:
         yield Evidence("process", _line(sample), view.now)

@@ -176,6 +176,10 @@ class Nvml(Source):
         return ()
 
 
+def _shares(told: Mapping[str, float] | None) -> tuple[tuple[int, float], ...] | None:
+    return None if told is None else tuple((int(pid), part) for pid, part in told.items())
+
+
 def _ended(child: JsonWorker) -> str:
     text = "the NVML process ended"
     if child.exit_status is not None:
@@ -298,6 +302,8 @@ class KnownGpus:
             minor=gpu.get("minor"),
             bus_id=gpu.get("bus_id") or "",
             capability=".".join(map(str, gpu.get("cc") or ())),
+            mem_busy_ratio=gpu["mem_busy_ratio"],
+            shares=_shares(gpu["shares"]),
         )
 
     def _complaints(self, now: float, uuid: str, gpu: Mapping[str, Any]) -> Iterable[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .accumulator import Accumulator
 from .container import ContainerSeen
 from .findings import Evidence, Finding, Severity
+from .gpu_sample import GpuSample
 from .handbook import HandbookPage, RemedyStep
 from .last_words import LastWords
 from .line_signs import LineSigns
@@ -15,7 +16,6 @@ from .observations import (
     Deadline,
     DiskSample,
     Durability,
-    GpuSample,
     LogEvent,
     LogGrowth,
     MemorySample,

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from .accumulator import Accumulator
 from .container import ContainerSeen
+from .gpu_sample import GpuSample
 from .last_words import LastWords
 from .observations import (
     CheckpointSaved,
     CheckpointSeen,
     DiskSample,
-    GpuSample,
     LogEvent,
     LogGrowth,
     MemorySample,

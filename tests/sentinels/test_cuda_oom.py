@@ -129,6 +129,40 @@ def test_fragmentation_is_read_from_the_figures(
     story.train(30).says("cuda_oom", text, requested_bytes=2 * GIB).end(1)
     (finding,) = story.asks("cuda_oom")
     assert setting in finding.remedy
-    assert bool(finding.remedy) == bool(unused)
+    assert ("in pieces: set" in finding.remedy) == bool(unused)
     assert ("reserved but unused" in finding.summary) == bool(unused)
     assert unused in finding.summary
+
+
+CARD = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.18 GiB of which "
+TORCH = "Of the allocated memory 20.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated."
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        # Seen on an H100, after set_per_process_memory_fraction(0.1).
+        (("65.77 GiB is free. Process 870 has 1.07 GiB memory in use. Including non-PyTorch memory, this process has 8.16 "
+         "GiB memory in use. 7.92 GiB allowed; Of the allocated memory 7.00 GiB is allocated by PyTorch."),
+         "it may use 7.92 GiB of the GPU (`set_per_process_memory_fraction` in its code), of which 65.77 GiB are free"),
+        ("1.00 GiB is free. Process 870 has 3.00 GiB memory in use. Process 871 has 54.00 GiB memory in use. Including "
+         "non-PyTorch memory, this process has 21.10 GiB memory in use. " + TORCH,
+         "see whose process 871 is, which holds 54.00 GiB of this GPU"),
+        ("1.00 GiB is free. Including non-PyTorch memory, this process has 78.10 GiB memory in use. " + TORCH,
+         "the process has 78.10 of the 79.18 GiB of the GPU for itself"),
+        # In a container: the process itself under the number that the host knows.
+        ("1.00 GiB is free. Process 8700 has 57.00 GiB memory in use. Process 9000 has 21.00 GiB memory in use. " + TORCH,
+         "see whose process 8700 is, which holds 57.00 GiB"),
+        ("1.00 GiB is free. Process 8700 has 78.00 GiB memory in use. " + TORCH.replace("20.00", "77.00"),
+         "the process has 78.00 of the 79.18 GiB of the GPU for itself"),
+        ("1.00 GiB is free. Including non-PyTorch memory, this process has 21.10 GiB memory in use. " + TORCH,
+         "57.08 GiB of it are not of this process"),
+        ("70.00 GiB is free. Including non-PyTorch memory, this process has 8.00 GiB memory in use.", ""),
+        ("1.00 GiB is free.", ""),
+    ],
+)  # fmt: skip
+def test_whose_memory_it_is(story: Story, text: str, step: str) -> None:
+    story.train(30).says("cuda_oom", CARD + text, requested_bytes=2 * GIB).end(1)
+    (finding,) = story.asks("cuda_oom")
+    assert step in finding.remedy
+    assert bool(finding.remedy) == bool(step)

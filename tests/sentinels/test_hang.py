@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -322,6 +323,35 @@ def test_a_busy_gpu(story: Story) -> None:
     for _ in range(15):
         story.idle(1).gpu(util_ratio=0.0, power_w=90.0)
     assert len(story.asks("hang")) == 1
+
+
+OTHER = 4711
+
+
+def beside_another(story: Story, shares: Any) -> Story:
+    """A silent run on a card that a neighbour keeps busy: 99 % and 695 W were seen on an H100."""
+    story.train(60)
+    for _ in range(100):
+        story.idle(1).gpu(util_ratio=0.99, power_w=695.0, pids=(100, OTHER), shares=shares)
+    return story
+
+
+@pytest.mark.parametrize("shares", [((OTHER, 0.99),), (), None])
+def test_a_card_that_a_neighbour_keeps_busy(story: Story, shares: Any) -> None:
+    assert told(beside_another(story, shares)).severity is Severity.CRITICAL
+
+
+def test_its_own_part_of_a_shared_card(story: Story) -> None:
+    assert beside_another(story, ((100, 0.5), (OTHER, 0.5))).asks("hang") == []
+
+
+@pytest.mark.parametrize("pids", [(100,), (OTHER, OTHER + 1), (), None])
+def test_a_card_that_nobody_else_is_known_to_use(story: Story, pids: Any) -> None:
+    """The driver may know a process under another number than we: in a container."""
+    story.train(60)
+    for _ in range(100):
+        story.idle(1).gpu(util_ratio=0.99, power_w=695.0, pids=pids)
+    assert story.asks("hang") == []
 
 
 @pytest.mark.parametrize("unknown", ["power_w", "power_limit_w"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -260,6 +261,37 @@ def test_gpus_that_spin_in_a_kernel(story: Story) -> None:
     assert finding.details["verdict"] == "spin"
     assert "fully utilised and draw little power" in finding.summary
     assert told(collective_on_gpus(Story(), 120, 180.0)).severity is Severity.CRITICAL
+
+
+def small_model(story: Story, **then: Any) -> Story:
+    """What an H100 shows of a training that hardly uses it, and then of a kernel that never ends."""
+    for _ in range(60):
+        story.step().gpu(util_ratio=0.02, power_w=125.0, mem_busy_ratio=0.01)
+    for second in range(120):
+        story.lives(1, 1.0, 0.0, *samples("R"))
+        story.gpu(
+            **{"util_ratio": 1.0, "power_w": 117.0 + second % 2, "mem_busy_ratio": 0.0, **then}
+        )
+    return story
+
+
+def test_a_kernel_that_spins_under_a_small_model(story: Story) -> None:
+    """Its draw is nearly the usual one: that its memory rests gives it away."""
+    finding = told(small_model(story))
+    assert (finding.severity, finding.details["verdict"]) == (Severity.CRITICAL, "spin")
+    assert any(e.kind == "gpu" and "GPU 0" in e.text for e in finding.evidence)
+
+
+@pytest.mark.parametrize("busy", [0.01, None])
+def test_memory_that_is_used_or_not_known_to_rest(story: Story, busy: float | None) -> None:
+    assert small_model(story, mem_busy_ratio=busy).asks("hang") == []
+
+
+def test_a_board_that_always_tells_of_memory_at_rest(story: Story) -> None:
+    small_model(story)
+    for index, seen in enumerate(story.gpus[0]):
+        story.gpus[0][index] = replace(seen, mem_busy_ratio=0.0)
+    assert story.asks("hang") == []
 
 
 def test_gpus_that_work(story: Story) -> None:

@@ -12,7 +12,8 @@ One question per line on stdin, one answer per line on stdout::
     {"unsupported": "…"}    this box has no NVIDIA driver; the program ends after it
     {"error": "…"}          the driver is there but does not answer properly
 
-A GPU has the keys of ``CHEAP``, ``COUNTERS`` and ``DEAR`` below. ``null`` means that the GPU or its
+A GPU has the keys of ``CHEAP``, ``COUNTERS`` and ``DEAR`` below, and ``shares``: of a GPU that several processes use, which
+part of its time each had lately. ``null`` means that the GPU or its
 partition (MIG) does not report the value; it never means 0. ``lost`` is true only for
 NVML_ERROR_GPU_IS_LOST; ``error`` is any other error of one GPU. Process ids are those of the
 driver: inside a container they may be those of the host, or missing.
@@ -32,142 +33,44 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .nvml_readings import (
+        ABSENT,
+        CHEAP,
+        COUNTERS,
+        DEAR,
+        GPU_IS_LOST,
+        UNKNOWABLE,
+        UNKNOWN,
+        Reading,
+        Shares,
+    )
+else:  # executed by its path, what lies beside it is no package
+    sys.path.append(os.path.dirname(os.path.realpath(__file__)))
+    from nvml_readings import (
+        ABSENT,
+        CHEAP,
+        COUNTERS,
+        DEAR,
+        GPU_IS_LOST,
+        UNKNOWABLE,
+        UNKNOWN,
+        Reading,
+        Shares,
+    )
 
 BUDGET_MS = 5.0
 """Eight GPUs with six cheap calls of this cost are a quarter of every second: the most a
 watcher may take of the locks that the training itself needs."""
 REST = 9
-
-# Values of NVML_ERROR_* in nvml.h; they have never changed.
-NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND = 3, 4, 13
-DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND = 9, 12
-INVALID_ARGUMENT, NO_DATA, VERSION_MISMATCH, DEPRECATED = 2, 21, 25, 26
-GPU_IS_LOST = 15
-ABSENT = frozenset({DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, NO_PERMISSION})
-UNKNOWABLE = frozenset(
-    {INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND, NO_DATA}
-    | {VERSION_MISMATCH, DEPRECATED}
-)
-
-REASONS = {
-    0x001: "idle",
-    0x002: "app_clocks",
-    0x004: "sw_power_cap",
-    0x008: "hw_slowdown",
-    0x010: "sync_boost",
-    0x020: "sw_thermal",
-    0x040: "hw_thermal",
-    0x080: "hw_power_brake",
-    0x100: "display",
-    0x200: "board_limit",
-    0x400: "reliability",
-}
-"""Bits of nvmlClocksEventReason*."""
-
 EVENTS, XID_EVENT, DOUBLE_BIT_XID = 0x2 | 0x8, 0x8, 48  # double-bit ECC errors, and Xids
 MOST_EVENTS = 32
 """Events in an answer at most: a failing GPU reports without end; the rest waits."""
-
-Reading = Callable[[Any, Any], Mapping[str, Any]]
-"""(pynvml, device handle) to keys of the answer; raises NVMLError."""
-
-
-def _call(nvml: Any, names: Sequence[str], *arguments: Any) -> Any:
-    """Call the first of ``names`` that both the binding and the installed driver have."""
-    for name in names:
-        function = getattr(nvml, name, None)
-        if function is None:
-            continue
-        try:
-            return function(*arguments)
-        except nvml.NVMLError as error:
-            if error.value not in (FUNCTION_NOT_FOUND, DEPRECATED):
-                raise
-    raise nvml.NVMLError(FUNCTION_NOT_FOUND)
-
-
-def _utilization(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    return {"util_ratio": nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100}
-
-
-def _memory(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    try:  # the second version does not count what the driver keeps for itself as used
-        memory = nvml.nvmlDeviceGetMemoryInfo(gpu, version=nvml.nvmlMemory_v2)
-    except nvml.NVMLError as error:
-        if error.value not in UNKNOWABLE:
-            raise
-        memory = nvml.nvmlDeviceGetMemoryInfo(gpu)
-    return {"mem_used_bytes": memory.used, "mem_total_bytes": memory.total}
-
-
-def _power(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    return {"power_w": nvml.nvmlDeviceGetPowerUsage(gpu) / 1000}
-
-
-def _temperature(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    names = ("nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
-    return {"temp_c": _call(nvml, names, gpu, nvml.NVML_TEMPERATURE_GPU)}
-
-
-def _clock(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    return {"sm_clock_mhz": nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM)}
-
-
-def _reasons(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
-    bits = _call(nvml, names, gpu)
-    return {"clock_reasons": [name for bit, name in REASONS.items() if bits & bit]}
-
-
-def _power_limit(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    return {"power_limit_w": nvml.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1000}
-
-
-def _processes(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    # Not the plain name: pynvml makes that one fail where driver and binding differ in age.
-    names = [f"nvmlDeviceGetComputeRunningProcesses_v{version}" for version in (3, 2)]
-    return {"pids": sorted({process.pid for process in _call(nvml, names, gpu)})}
-
-
-def _ecc(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    kind, counter = nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
-    return {"ecc_uncorrected": nvml.nvmlDeviceGetTotalEccErrors(gpu, kind, counter)}
-
-
-def _remapped_rows(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    _, _, pending, failed = nvml.nvmlDeviceGetRemappedRows(gpu)
-    return {"remap_pending": bool(pending), "remap_failed": bool(failed)}
-
-
-def _name(nvml: Any, gpu: Any) -> Mapping[str, Any]:
-    return {"name": nvml.nvmlDeviceGetName(gpu)}
-
-
-CHEAP: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
-    "utilization": (_utilization, ("util_ratio",)),
-    "memory": (_memory, ("mem_used_bytes", "mem_total_bytes")),
-    "power": (_power, ("power_w",)),
-    "temperature": (_temperature, ("temp_c",)),
-    "clock": (_clock, ("sm_clock_mhz",)),
-    "clock_reasons": (_reasons, ("clock_reasons",)),
-}
-COUNTERS: Mapping[str, tuple[Reading, tuple[str, ...]]] = {"ecc": (_ecc, ("ecc_uncorrected",))}
-DEAR: Mapping[str, tuple[Reading, tuple[str, ...]]] = {
-    "power_limit": (_power_limit, ("power_limit_w",)),
-    "processes": (_processes, ("pids",)),
-    "remapped_rows": (_remapped_rows, ("remap_pending", "remap_failed")),
-    "name": (_name, ("name",)),
-    "minor": (lambda n, gpu: {"minor": n.nvmlDeviceGetMinorNumber(gpu)}, ("minor",)),
-    "bus_id": (lambda n, gpu: {"bus_id": str(n.nvmlDeviceGetPciInfo(gpu).busId)}, ("bus_id",)),
-    "cc": (lambda n, gpu: {"cc": list(n.nvmlDeviceGetCudaComputeCapability(gpu))}, ("cc",)),
-}
-UNKNOWN = {
-    key: None for tier in (CHEAP, COUNTERS, DEAR) for _, keys in tier.values() for key in keys
-}
 
 
 class Lost(Exception):
@@ -187,6 +90,7 @@ class Gpu:
         self._slow: dict[str, int] = {}
         self._rests: dict[str, int] = {}
         self._known_dear = False
+        self._shares = Shares()
 
     @property
     def handle(self) -> Any:
@@ -205,6 +109,10 @@ class Gpu:
                     calls |= DEAR
                 for name, (reading, keys) in calls.items():
                     self._read(name, reading, keys, took_ms)
+                if len(self._values["pids"] or ()) < 2:
+                    self._values["shares"] = None
+                elif counters or dear:
+                    self._read("shares", self._shares.read, ("shares",), took_ms)
                 self._known_dear = True
         except Lost:
             lost = True

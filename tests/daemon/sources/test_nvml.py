@@ -9,11 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from middlewatch.daemon.sources.nvml import Nvml
+from middlewatch.daemon.sources.programs.nvml_readings import LATELY_S, NOT_FOUND, Shares
 from middlewatch.daemon.system.errors import Unsupported
 from middlewatch.daemon.system.source import TelemetryLost
 from middlewatch.sentinels.kit import GpuSample, LogEvent, Observation
@@ -124,6 +126,7 @@ def test_two_busy_gpus(watch: Watch) -> None:
         remap_failed=False,
         bus_id="00000000:18:00.0",
         capability="9.0",
+        mem_busy_ratio=0.54,
     )
     assert (bare.index, bare.uuid, bare.util_ratio, bare.pids) == (1, SECOND, 1.0, ())
     assert bare.power_limit_w is None
@@ -177,6 +180,39 @@ def test_an_older_driver_lists_processes_in_its_own_way(
     fail = "fail.nvmlDeviceGetComputeRunningProcesses_v3 = 13\n"
     nvml_double.scenario(fail + nvml_double.stored("two_h100"))
     assert watch.turn()[0].pids == (4242, 4243)
+
+
+def test_whose_time_it_is_on_a_shared_gpu(watch: Watch, nvml_double: NvmlDouble) -> None:
+    box = nvml_double.stored("two_h100")
+    shared = box.replace("procs = ", "shares = 4242:33 4243:66\nprocs = ")
+    nvml_double.scenario(shared)
+    assert [gpu.shares for gpu in watch.turn()] == [((4242, 0.33), (4243, 0.66)), None]
+    # A single sample without it proves nothing: the kernels take turns.
+    nvml_double.scenario(shared.replace("4242:33 ", ""))
+    watch.turn(4.0)
+    assert dict(watch.turn()[0].shares or ()) == {4242: 0.33, 4243: 0.66}
+
+
+class DriverError(Exception):
+    value = NOT_FOUND
+
+
+def test_a_part_of_a_gpu_is_forgotten() -> None:
+    told = [SimpleNamespace(pid=1, timeStamp=5, smUtil=40)]
+
+    def utilisation(_gpu: object, since: int) -> list[Any]:
+        if not (newer := [one for one in told if one.timeStamp > since]):
+            raise DriverError
+        return newer
+
+    driver = SimpleNamespace(nvmlDeviceGetProcessUtilization=utilisation, NVMLError=DriverError)
+    at = 0.0
+    shares = Shares(lambda: at)
+    assert shares.read(driver, None) == {"shares": {"1": 0.4}}
+    at = LATELY_S - 1.0
+    assert shares.read(driver, None) == {"shares": {"1": 0.4}}
+    at = LATELY_S
+    assert shares.read(driver, None) == {"shares": {}}
 
 
 def test_an_older_driver_knows_the_reasons_under_their_old_name(

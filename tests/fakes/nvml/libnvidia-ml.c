@@ -19,6 +19,7 @@
  *            ecc.{corrected,uncorrected}.{volatile,aggregate}
  *            remap = <corrected> <uncorrected> <pending> <failed>
  *            procs = <pid>:<bytes> ...
+ *            shares = <pid>:<percent> ...        its time by process; "none" when none has any
  *            minor = <N>                         of its device file /dev/nvidiaN
  *            event_types = <bits>                what can be reported (default 0xa: double-bit
  *                                                ECC errors and Xids; 0 for none)
@@ -470,10 +471,24 @@ API result nvmlDeviceGetDriverModel(struct device *device, u32 *now, u32 *next) 
     return NOT_SUPPORTED; /* Windows alone has two */
 }
 
-API result nvmlDeviceGetProcessUtilization(struct device *device, void *out, u32 *length, u64 since) {
+struct share { u32 pid; u64 at; u32 sm, memory, encoder, decoder; };
+
+API result nvmlDeviceGetProcessUtilization(
+    struct device *device, struct share *out, u32 *length, u64 since) {
     DEVICE(device, "nvmlDeviceGetProcessUtilization");
-    (void)out, (void)length, (void)since;
-    return NOT_SUPPORTED;
+    const char *value = text(&boards[device->index], "shares");
+    char list[192] = "", *rest = list;
+    u32 room = out ? *length : 0, count = 0;
+    if (!value) return NOT_SUPPORTED;
+    snprintf(list, sizeof list, "%s", value);
+    for (char *word; (word = strsep(&rest, " "));) {
+        struct share share = {.at = since + 1};
+        if (sscanf(word, "%u:%u", &share.pid, &share.sm) < 2) continue;
+        if (count < room) out[count] = share;
+        count++;
+    }
+    *length = count;
+    return !count ? NOT_FOUND : count > room ? INSUFFICIENT_SIZE : OK;
 }
 
 /* ---- events: one set is enough for a client of ours ----------------------------------- */
