@@ -32,6 +32,8 @@ NEWEST = 16
 """Newest reports of which the lines are kept: more than an error has lines that look like one."""
 EVALUATIONS = 4
 """After so many evaluations at one interval, one at a shorter interval is the final evaluation."""
+ROUND = 50
+"""Epochs, and multiples of them, that people plan."""
 PEAK = 1e-3
 """A learning rate that fell steadily to this fraction of its peak has come to the end of its
 schedule: a cosine is there after 98 % of its steps, a linear one after 99.9 %."""
@@ -58,6 +60,8 @@ class Completion:
         self._epoch: float | None = None
         self._first_epoch: float | None = None
         self._epochs: float | None = None
+        self._counted = 0
+        """Epochs that were reported."""
         self._reports = 0
         self._reports_before = 0
         self._batch: float | None = None
@@ -160,6 +164,7 @@ class Completion:
             self._first_epoch = whole
         if whole != self._epoch:
             self._reports_before, self._reports, self._epoch = self._reports, 0, whole
+            self._counted += 1
             self._batch_before, self._batch = self._batch, None
         self._reports += 1
         if number is not None:
@@ -178,7 +183,7 @@ class Completion:
             return self.done_line
         if self._as_set():
             return self._last_line
-        if not total and (self._last_evaluation() or self._rate_ran_out()):
+        if not total and (self._last_evaluation() or self._rate_ran_out() or self._round_epochs()):
             return self._last_line
         return None
 
@@ -222,6 +227,15 @@ class Completion:
         return self._epoch != self._first_epoch and (
             self._reports >= OF_AN_EPOCH * self._reports_before
         )
+
+    def _round_epochs(self) -> bool:
+        """One report an epoch, and a round number of them: what stops by accident does so at any other epoch in 49 of 50
+        cases."""
+        if self._epoch is None or self._epochs or self._first_epoch not in (0.0, 1.0):
+            return False
+        count = self._epoch - self._first_epoch + 1
+        alone = self._reports == self._reports_before == 1
+        return alone and count >= ROUND and count % ROUND == 0 and count == self._counted
 
     def _last_evaluation(self) -> bool:
         """The log ends with an evaluation at a shorter interval, once training has ended."""
