@@ -30,6 +30,7 @@ from .kit import (
     Step,
     View,
 )
+from .kit.loss.before_nan import step_by_reports
 from .kit.loss.finite import EARLY, Finiteness, Streak, is_component
 from .kit.numbers import number, pace
 from .kit.progress import completed, ended_well
@@ -175,7 +176,13 @@ def _lasting(streak: Streak, view: View, in_a_row: int, severity: Severity) -> I
         if not view.ended and view.ending is None:
             return
         severity = Severity.WARNING  # it was the last report: no further one can be finite
-    yield _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak, in_a_row)}")
+    finding = _finding(streak, in_a_row, severity, f"{_name(streak)} is {_spell(streak, in_a_row)}")
+    if streak.metric == "train_loss":
+        first = streak.first
+        finding = replace(
+            finding, remedy=step_by_reports(view, first.line, streak.file, first.step)
+        )
+    yield finding
 
 
 def _as_before(values: Finiteness, streak: Streak, view: View) -> bool:
@@ -251,8 +258,12 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             if not newest.fatal and view.now - newest.at < _unproven_s(view):
                 continue  # the next reports will show whether it was one batch
             severity = min(severity, Severity.WARNING)
+        first = events[0]
         yield Finding(
             trouble=newest.trouble,
+            remedy=step_by_reports(view, first.line, first.file, None)
+            if metric == "train_loss"
+            else "",
             key=metric,
             severity=severity,
             fatal=newest.fatal and severity is Severity.CRITICAL,

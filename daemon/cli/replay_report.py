@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from middlewatch.sentinels.handbook import page
+from middlewatch.sentinels.kit import HandbookPage
 from middlewatch.sentinels.kit.numbers import number, size, span
 
 from ..config.secrets import mask
 from ..replay.log_stream import size_of
 from ..replay.one_log import FileLine, proof
 from ..replay.picture import picture
+from ..replay.stood import stood
 from ..replay.story import Story
 from ..replay.subject import Subject, grouped
 from ..replay.timeline import entries
-from ..report.first_steps import first_step_in_log
+from ..report.first_steps import first_step_in_log, values_in
+from ..report.words import filled
 from ..text.rows import Row, Span, Tone, cut, cut_left, fill, row, wrap
 from . import console
 from .console import columns, print_rows
 
 LABEL = 10
 """Columns for the labels (``cause``, ``do first``) at the left edge."""
+_REASON = re.compile(r" \((?P<label>before it|because|host): (?P<what>.+)\)$")
+"""What is put behind a proof; see :func:`~middlewatch.daemon.replay.one_log.with_reason`."""
+BEFORE_IT = "(before it: "
 _VERDICTS: dict[str, tuple[str, Tone]] = {
     "failed": ("✗ FAILED", "bad"),
     "cut": ("? CUT", "warn"),
@@ -123,7 +130,9 @@ def _sentence(subject: Subject) -> str:
     after = "" if last is None or subject.story.wrapped else f" at step {grouped(last.step or 0)}"
     root = subject.root
     if root is not None:
-        return console.clean(mask(root[0].newest.summary))
+        on = subject.ending.ran_on
+        went_on = f"; the program went on to its end, line {grouped(on)}" if on else ""
+        return console.clean(mask(root[0].newest.summary)) + went_on
     if subject.ending.verdict == "finished":
         place = subject.finished_at
         return f"the run reached its end{after}" + (
@@ -150,18 +159,36 @@ def _why(subject: Subject, width: int) -> list[Row]:
             where = f"{console.clean(place.file)}, {where}"
         rows += _labelled("cause", f"{subject.ending.cause}, {where}", width)
         said = subject.proofs.get(place) or proof(told)
-        rows += _quoted(console.clean(said), width)
+        stopped, waited = ("", "")
+        if subject.ending.cause == "interrupted":
+            stopped, waited = stood(subject.case.view.events)
+        shown, label, reason = _reason(said)
+        rows += _quoted(console.clean(shown), width)
+        for name, words in ((label, reason), ("stopped", stopped)):
+            if words:
+                rows += _labelled(name, console.clean(words), width)
         entry = page(subject.ending.cause or "")
         step = entry.first_step if entry is not None else None
-        text = told.newest.remedy or first_step_in_log(
-            str(subject.ending.cause),
-            place.line,
-            said,
-            told.newest.details,
+        by_proof = first_step_in_log(
+            str(subject.ending.cause), place.line, said, told.newest.details
         )
-        text = text or (step.text if step is not None else "")
+        text = (
+            waited
+            or (by_proof if BEFORE_IT in said else "")
+            or told.newest.remedy
+            or told.first.remedy
+            or by_proof
+        )
+        text = filled(text or (step.text if step is not None else ""), values_in(said))
         if text:
             rows += _labelled("do first", console.clean(mask(text)), width)
+            if (
+                entry is not None
+                and step is not None
+                and text == filled(step.text, values_in(said))
+            ):
+                # The usual first step only looks: what follows from it is told as well.
+                rows += _labelled("then", filled(_second(entry), values_in(said)), width)
             rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))
     elif subject.ending.verdict == "cut" and subject.story.reports and not subject.interrupted:
         entry = page("silent_end")
@@ -171,6 +198,18 @@ def _why(subject: Subject, width: int) -> list[Row]:
     if subject.ending.verdict != "finished":
         rows += _resume(subject, width)
     return rows
+
+
+def _second(entry: HandbookPage) -> str:
+    return entry.steps[1].text if len(entry.steps) > 1 else ""
+
+
+def _reason(said: str) -> tuple[str, str, str]:
+    """(proof, label, reason) of a proof that has a reason in brackets at its end; the last two empty for any other."""
+    match = _REASON.search(said)
+    return (
+        (said, "", "") if match is None else (said[: match.start()], match["label"], match["what"])
+    )
 
 
 def _resume(subject: Subject, width: int) -> list[Row]:

@@ -17,9 +17,10 @@ from . import matcher
 from .by_words import trouble_of
 from .errnos import class_of
 from .frames import frame_of
+from .raised import Raised
 from .signatures import Signature
 from .text import plain
-from .tracebacks import HEAD, Raised, split_error
+from .tracebacks import HEAD, split_error
 
 REPORTS_ANOTHER = frozenset(
     (
@@ -103,6 +104,10 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         details["script"] = raised.script
     if frame := frame_of(raised.frame, indented=False):
         details |= {"frame": str(frame), "frame_line": raised.frame_line}
+    if raised.cause and raised.cause not in raised.text:
+        details["first_cause"] = plain(raised.cause, 300)
+    if inner := frame_of(raised.inner, indented=False):
+        details["inner"] = str(inner)
     broken = f"{raised.frame}: the end of this traceback is missing" if raised.frame else ""
     text = raised.text or broken or raised.head_text
     # a collector may join all lines to one: what stands before the traceback is read if its end is missing

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from middlewatch.sentinels.kit.codec import Keyed
 
 from .frames import frame_of
+from .raised import Open, Raised
 from .text import MAX_TEXT
 
 HEAD = "Traceback (most recent call last)"
@@ -56,6 +57,12 @@ _OF_LOAD = re.compile(
     r"|\b(?:load|restore|resume)_(?:from_)?(?:checkpoint|pretrained|model|state|weights)\w*\("
 )
 """The same while one was loaded."""
+_NO_MESSAGE = ("", "Graph execution error:")
+"""What stands before a message that begins in the lines below; the second one is TensorFlow's."""
+_BEFORE_MESSAGE = re.compile(
+    r"Detected at node .{1,200} \(most recent call last\):|<stack traces unavailable>|File \".{1,300}\", line \d+, in |Stack trace for op definition:"
+)
+"""What TensorFlow writes between ``Graph execution error:`` and the message: where the node was defined."""
 _QUOTES = ('"""', "'''")
 _ERROR_NAME = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:\(\w+\))?(?::(?:\s(?P<message>.*))?)?$",
@@ -91,78 +98,6 @@ OPENINGS = (
     *(rf"^{re.escape(announced)}" for announced in _CHAIN),
 )
 """Every line for which :meth:`Tracebacks.concerns` is true matches one of them."""
-
-
-@dataclass(slots=True)
-class Open:
-    """A traceback whose end has not come yet."""
-
-    line: int
-    text: str
-    lead: str
-    """Shape of the text that the log library writes before each line."""
-    ignored: bool
-    chained: bool
-    headless: bool = False
-    """It began with a frame, so it may be a stack that was printed for another reason."""
-    seen: int = 0
-    stray: int = 0
-    prefix: str = ""
-    """Prefix of its lines, which shows the rank; empty for none."""
-    indent: int = 0
-    """Blanks before the head: a launcher that quotes a traceback indents all of it."""
-    data: bool = False
-    """One of its frames reads training data."""
-    save: bool = False
-    """One of its frames saves a checkpoint."""
-    load: bool = False
-    """One of its frames loads a checkpoint."""
-    script: str = ""
-    """The file of its first frame, if that is the top of a script."""
-    error: str = ""
-    """Its last line, if the message begins in the lines below."""
-    blank: int = 0
-    """Blank lines below that one."""
-    thread: str = ""
-    """Name of the thread that it ends, once one of its frames is in a file of the program's own."""
-    frame: str = ""
-    """Its last frame in a file of the program's own."""
-    frame_line: int = 0
-    SAVED: ClassVar[Any] = (
-        *("prefix", "line", "text", "lead"),
-        *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
-        *("load", "error", "blank", "thread", "frame", "frame_line"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The exception at the end of a traceback."""
-
-    head_line: int
-    head_text: str
-    text: str
-    """``SomeError: message``; empty when the end of the traceback never came."""
-    exception: str
-    """Class name without its module."""
-    message: str
-    ignored: bool
-    """The exception did not end the program: it was raised in a finaliser or a thread."""
-    chained: bool
-    """It was raised while another exception was handled, or caused by one."""
-    data: bool = False
-    """It was raised while a batch of training data was read."""
-    save: bool = False
-    """It was raised while a checkpoint was saved."""
-    load: bool = False
-    """It was raised while a checkpoint was loaded."""
-    script: str = ""
-    """The script through whose top it went, so that it ended the program; empty if that is not known."""
-    thread: str = ""
-    """The thread of the program's own that it ended; empty for a library's, and if it ended none."""
-    frame: str = ""
-    """The last frame in a file of the program's own, and the line of the log where it stands."""
-    frame_line: int = 0
 
 
 _WRAPPERS = ("RuntimeError", "ImportError", "SystemError", "Exception")
@@ -214,6 +149,10 @@ class Tracebacks:
     """Number of lines within which the traceback announced in this way may still begin."""
     _thread: str = ""
     """The thread of which the newest such line spoke."""
+    _raised: str = ""
+    """The newest exception, or the first one of its chain."""
+    _raised_by: str = ""
+    """The prefix of its lines."""
 
     @property
     def active(self) -> bool:
@@ -291,6 +230,8 @@ class Tracebacks:
         if len(self.open) >= MAX_OPEN:
             self.open.pop(next(iter(self.open)))
         trace.prefix, trace.text = prefix, trace.text[: MAX_TEXT + 1]
+        if trace.chained and self._raised_by == prefix:
+            trace.cause = self._raised
         self.open[prefix] = trace
         return None if before is None else self._unfinished(before)
 
@@ -319,7 +260,10 @@ class Tracebacks:
         if trace.seen == 1 and (first := _SCRIPT.match(text)):
             trace.script = first["file"]
         frame = frame_of(text)
+        if frame is not None and not frame.own and not (trace.frame and trace.inner):
+            trace.inner = text.strip()[: MAX_TEXT + 1]
         if frame is not None and frame.own:
+            trace.inner = ""
             trace.frame, trace.frame_line = text.strip()[: MAX_TEXT + 1], line
             if trace.ignored and self._thread:
                 trace.thread = self._thread
@@ -328,7 +272,7 @@ class Tracebacks:
         error = split_error(text)
         if error is None:
             return self._given_up(prefix, trace, stray=not _REDRAWN.search(text))
-        if text.rstrip().endswith(":") and not error[1] and error[0] not in _EMPTY:
+        if text.rstrip().endswith(":") and error[1] in _NO_MESSAGE and error[0] not in _EMPTY:
             trace.error = text
             return True, None
         del self.open[prefix]
@@ -336,8 +280,11 @@ class Tracebacks:
 
     def _with_message(self, prefix: str, trace: Open, text: str) -> tuple[bool, Raised | None]:
         """An exception with a colon and nothing behind it has a message that begins with a new line."""
-        if not text and trace.blank < MAX_BLANK:
-            trace.blank += 1
+        if (not text and trace.blank < MAX_BLANK) or (
+            _BEFORE_MESSAGE.match(text) and trace.seen < MAX_LINES
+        ):
+            trace.blank += not text
+            trace.seen += 1
             return True, None
         del self.open[prefix]
         if text in _QUOTES:  # the message is the traceback of a worker: that one tells
@@ -347,12 +294,20 @@ class Tracebacks:
         error = f"{trace.error.rstrip()} {text}"
         return True, self._ended(trace, error, *(split_error(error) or ("", "")))
 
-    @staticmethod
-    def _ended(trace: Open, text: str, name: str, message: str) -> Raised:
+    def _ended(self, trace: Open, text: str, name: str, message: str) -> Raised:
         told = _unwrapped(text, name, message)
         how = trace.ignored, trace.chained, trace.data, trace.save, trace.load
         where = trace.script, trace.thread, trace.frame
-        return Raised(trace.line, trace.text, *told, *how, *where, trace.frame_line)
+        # What the next one names as its cause, or was raised beside: the first of the chain.
+        self._raised, self._raised_by = (trace.cause or told[0])[: MAX_TEXT + 1], trace.prefix
+        return Raised(
+            *(trace.line, trace.text, *told),
+            *how,
+            *where,
+            frame_line=trace.frame_line,
+            inner=trace.inner,
+            cause=trace.cause,
+        )
 
     def _given_up(self, prefix: str, trace: Open, stray: bool) -> tuple[bool, Raised | None]:
         trace.stray += stray
@@ -373,10 +328,9 @@ class Tracebacks:
                 at += 1
         return text[at:]
 
-    @classmethod
-    def _unfinished(cls, trace: Open) -> Raised | None:
+    def _unfinished(self, trace: Open) -> Raised | None:
         if trace.error:
-            return cls._ended(trace, trace.error, *(split_error(trace.error) or ("", "")))
+            return self._ended(trace, trace.error, *(split_error(trace.error) or ("", "")))
         if trace.headless:
             return None
         return Raised(
@@ -387,6 +341,7 @@ class Tracebacks:
             trace.chained,
             frame=trace.frame,
             frame_line=trace.frame_line,
+            inner=trace.inner,
         )
 
     def finish(self) -> list[Raised]:

@@ -187,6 +187,15 @@ class Completion:
             return self._last_line
         return None
 
+    def came_through(self, view: View, after: int) -> bool:
+        """Whether training went on below a line and reached the last step or epoch of its plan: what had ended there was
+        an earlier start, or part of the job."""
+        total = planned(view)
+        through = (total and self.last_step is not None and self._reached(total)) or (
+            self._epochs and self._through_epochs(self._epochs)
+        )
+        return bool(through) and sum(line > after for line, _ in self._newest) >= WENT_ON
+
     def closed_line(self, view: View) -> int | None:
         """The last line, where the lines after the loop or its counters show that it was left; for a
         log without a trouble that ended it."""

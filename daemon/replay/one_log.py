@@ -6,6 +6,7 @@ once, with the line where it first shows; the verdict says how the run ended.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Union
 
@@ -32,6 +33,7 @@ from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
 from ..system.isolation import Isolation
+from .before_it import before_it
 from .newest_start import OPENING_BYTES, began_after, newest_start
 from .verdict import (
     Completion,
@@ -58,6 +60,11 @@ EVERY = 50
 at each of the ``CLOSE`` steps after something new, then only at every ``EVERY``-th step. Nothing is
 lost, as the accumulators see every step, and a log of a million steps with a dozen old troubles is
 read five times as fast."""
+
+
+_HOST = re.compile(r"(?:https?://|host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+)")
+HOST_LINES = 40
+"""Lines around a network error in which its host is looked for."""
 
 
 class FileLine(NamedTuple):
@@ -204,11 +211,24 @@ class Replay:
             after = (text for number, text in self.reader.tail if number > record["line"])
             said = next((text.strip() for text in after if text.strip()), "")
             record["evidence"] = mask(f"{record['evidence']} {said}".strip())[:400]
+        if record["class"] == "network_error" and (host := self._host(record)):
+            record["evidence"] = f"{record['evidence'][:300]} (host: {host})"
+        if shown := before_it(record["class"], record["line"], self.reader.tail):
+            record["evidence"] = with_reason(record["evidence"], shown, "")
         if record["fatal"] and 0 < words.block_line <= record["line"]:
             block = [(n, text) for n, text in self.reader.tail if n >= words.block_line]
+            because = words.because if record["line"] >= words.error_line else ""
             before = said_before(block, record["line"]) if passes_on(record["evidence"]) else ""
-            record["evidence"] = mask(with_reason(record["evidence"], before, words.because))
+            record["evidence"] = mask(with_reason(record["evidence"], before, because))
         return record
+
+    def _host(self, record: Record) -> str:
+        """The host that the lines around a network error speak of, the nearest one first; empty for none."""
+        if _HOST.search(record["evidence"]):
+            return ""
+        near = sorted(self.reader.tail, key=lambda one: abs(one[0] - record["line"]))
+        found = (_HOST.search(text) for _, text in near[:HOST_LINES])
+        return next((match["host"] for match in found if match), "")
 
     def _judged(self, troubles: list[LogTrouble]) -> Ending:
         return judge(

@@ -23,6 +23,8 @@ _ENDINGS = ("python_exception", "process_killed", "rank_failed", "shm_exhausted"
 FAILS = which(lambda c: not c.teardown or c.name in _ENDINGS)
 """What is a failure after the end of training as well, whatever the log claimed before it: anything but errors
 of the connections and workers of a program that leaves."""
+WAITS = COLLECTIVE | {"rendezvous_failed"}
+"""Errors of a process that waits for another one."""
 AT_ONCE = 10
 """Lines between the exception that ended a start and the first one of the next: what a job script says between them."""
 LOST = which(lambda c: c.result_lost)
@@ -106,6 +108,8 @@ class Ending:
     finished_line: int | None
     newest_start: int = 0
     """The line where the newest start of the log begins, of which the verdict is; 0 where there is one only."""
+    ran_on: int | None = None
+    """The line where the program came to the end of its plan all the same: a loss that is no number stops none."""
 
 
 def judge(
@@ -131,6 +135,9 @@ def judge(
     if end is not None and end < newest_start:
         end = None  # an earlier start came to its end
     if end is not None:
+        fatal = [
+            f for f in fatal if row(f.trouble).numbers or not progress.came_through(view, f.line)
+        ]
         counts = LOST if not ordered and progress.done_line is not None else FAILS
         # The words with which the log ends are none of a program that leaves; after it has taken its leave, the
         # end of its workers is.
@@ -148,7 +155,8 @@ def judge(
         ]
     cause = _root(fatal, max(_begun_again(view), _of_others(fatal)))
     if cause is not None:
-        return Ending("failed", _behind(cause, newest), None)
+        ran_on = end if row(cause).numbers else None
+        return Ending("failed", _behind(cause, newest), None, ran_on=ran_on)
     return Ending("cut" if end is None else "finished", None, end, newest_start)
 
 
@@ -170,13 +178,15 @@ def _proven(begun: int, fatal: Sequence[Finding], view: View) -> int:
     return begun if ended and not failed else 0
 
 
-def says_more(error: LogEvent, ending: Ending, troubles: Iterable[LogTrouble]) -> bool:
+def says_more(error: LogEvent, ending: Ending, troubles: Sequence[LogTrouble]) -> bool:
     """Whether the error with which a log ends tells more than what is known: that it failed, a class that is
     exact, or what it was where only its fallout is known."""
     if ending.verdict != "failed" or ending.cause is None:
         return True
     if not row(ending.cause).side_effect:
         return False
+    if any(t.newest.details.get("chain_ends") == error.line for t in troubles):
+        return False  # it only passes on the exception with which its chain began
     of_cause = [t.first for t in troubles if t.newest.trouble == ending.cause]
     known = any(_role(f) == "root" or "traceback_line" in f.details for f in of_cause)
     return not row(error.trouble).side_effect or (not known and error.trouble == ending.cause)
@@ -223,7 +233,7 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
         if f.trouble not in SIDE_EFFECTS and not _follows(f, fatal) and not _outlived(f, fatal)
     ]
     roots = [f for f in exact if _role(f) == "root"] or exact
-    own = [f for f in roots if f.trouble not in COLLECTIVE]
+    own = [f for f in roots if f.trouble not in WAITS]
     if own:
         return _first([f for f in own if f.line > begun_again] or own)
     if roots:

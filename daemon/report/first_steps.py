@@ -12,10 +12,19 @@ from middlewatch.sentinels.kit import HandbookPage
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
 from ..parsers.exit_status import signal_of
+from .known_errors import known_step
 from .words import filled
 
 BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))
 """Numbers that mean a broken GPU or board (NVIDIA's Xid catalogue; the page of ``xid``)."""
+BY_MESSAGE = frozenset(
+    (
+        *("python_exception", "launch_error", "rank_failed", "ckpt_mismatch", "cuda_device_assert"),
+        *("host_alloc_failed", "accel_oom", "network_error"),
+    )
+)
+"""Classes under which many kinds of error come: what the message says decides the first step."""
+_TRACEBACKS = ("python_exception", "rank_failed", "launch_error")
 _LEAVE = (
     "leave this box: copy the newest verified checkpoint off it while it still works "
     "(`middlewatch mirror --to DEST`), rent another one and resume there"
@@ -77,8 +86,10 @@ def _by_evidence(incident: Incident) -> str:
             return _MEMORY
     if incident.trouble in ("ckpt_write_failed", "quota_exceeded") and not incident.remedy:
         return _DISK if details.get("path") else _DISK.replace("MOUNT", "DIR")
-    if incident.trouble == "python_exception" and not incident.remedy:
-        return own_code(details)
+    if incident.trouble in BY_MESSAGE and not incident.remedy:
+        said = known_step(f"{details.get('exception', '')}: {details.get('message', '')}")
+        own = own_code(details) if incident.trouble == "python_exception" else ""
+        return "; ".join(filter(None, (said, own)))
     return ""
 
 
@@ -127,6 +138,11 @@ _LIMITS = {
 }
 
 
+_MADE = re.compile(
+    r"\(before it: (?P<file>[\w./\\:~+-]+\.py):(?P<line>\d+): (?P<what>[\w ]+ encountered in \w+)\)"
+)
+_GROWN = re.compile(r"\(before it: (?P<what>[\w ]+ rose from [\w. ]+ to [\w. ]+)\)")
+"""What :mod:`~middlewatch.daemon.replay.before_it` puts behind a proof."""
 _OF_WORKER = (
     (
         "bus error",
@@ -191,6 +207,21 @@ def first_step_in_log(
     for words_of_queue, step in _OF_QUEUE:
         if words_of_queue.search(text):
             return step
+    known = known_step(text) if trouble in BY_MESSAGE else ""
+    if known and trouble not in _TRACEBACKS:
+        own = own_code(details)
+        return f"{known}; {own}" if own else known
+    if trouble in ("loss_nan", "loss_inf", "grad_nonfinite") and (made := _MADE.search(text)):
+        return (
+            f"guard line {made['line']} of {made['file']}: NumPy said there `{made['what']}`, and what it gave there is the "
+            "first that was no number (a division by 0, a logarithm of 0, a constant that is normalised)"
+        )
+    if grown := _GROWN.search(text):
+        return (
+            f"stop the growth: {grown['what']}. Usual reasons: tensors that are kept with their graphs (`.item()`, `.detach()`), "
+            "lists and caches that nobody empties, data copied into each loader worker. That it was killed for memory: "
+            "`dmesg -T | grep -i 'killed process' | tail -3`"
+        )
     low, signal = text.lower(), signal_of(text)
     for number, words in _LIMITS.items():
         if signal == number or f"(-{number})" in text:
@@ -220,10 +251,10 @@ def first_step_in_log(
     before = f"`sed -n '{max(1, line - AROUND)},{line + 4}p' LOG`"
     if trouble == "cudnn_error" and "cudnn_status_" not in low:
         return f"read what the library said before the exception: {before}"
-    if trouble in ("python_exception", "rank_failed", "launch_error"):
+    if trouble in _TRACEBACKS:
         if other := _OTHER_LOG.search(text):
             return f"read the log that this line names: `tail -n 50 {other['path']}`"
-        named = _named(text)
+        named = known or _named(text)
         if traceback:
             first = max(traceback, line - LONGEST_TRACEBACK)
             whole = f"`sed -n '{first},{line + 4}p' LOG`"
@@ -239,8 +270,26 @@ def first_step_in_log(
                 "mend the last cause of the chain; where it came from: "
                 f"`sed -n '{line},{line + LONGEST_TRACEBACK}p' LOG`"
             )
+        if known:
+            return f"{known}; what stands before it: {before}"
         return named or f"read what stands before the error: {before}"
     return ""
+
+
+_AT = re.compile(r"['\"](?P<path>/[\w./~+=-]{1,300}/)[\w.+=-]{1,255}['\"]")
+_HOST = re.compile(r"(?:https?://|host: |host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+)")
+
+
+def values_in(text: str) -> dict[str, str]:
+    """What stands for the names in the commands of a first step, by the proof: the folder of the last path that it quotes,
+    and its host."""
+    found: dict[str, str] = {}
+    paths = [match["path"].rstrip("/") for match in _AT.finditer(text)]
+    if paths and paths[-1]:
+        found = {"MOUNT": paths[-1], "DIR": paths[-1]}
+    if host := _HOST.search(text):
+        found["HOST"] = host["host"]
+    return found
 
 
 _OWN = re.compile(r"(?P<file>[\w./~+:\\ -]{1,300}):(?P<line>\d{1,7}) in (?P<name>[\w<>.]{1,80})")
@@ -264,7 +313,7 @@ def own_code(details: Mapping[str, object]) -> str:
 
 _NOT_THERE = re.compile(
     r"(?i)(?:can't open file|no such file or directory[:,]?|cannot (?:open|stat|find|access)(?: file)?|not found[:,]?"
-    r"|does not exist[:,]?|file)['\"\s:(]{1,3}(?P<path>[\w./~+-]{0,200}(?:/|\.\w{1,8}))(?=['\"\s:,;)]|$)"
+    r"|does not exist[:,]?|missing (?:path|file|folder|directory)|file)['\"\s:(]{1,3}(?P<path>[\w.~+-]{0,80}/[\w./~+-]{0,200}|[\w.~+-]{0,200}\.\w{1,8})(?=['\"\s:,;)]|$)"
     r"|(?:can't open file|no such file or directory[:,]?)['\"\s:(]{1,3}(?P<other>[\w./~+-]{1,200})(?=['\"\s:,;)]|$)"
 )
 """Only with characters that mean nothing to a shell: the path is put into a command."""
@@ -288,10 +337,13 @@ def _named(text: str) -> str:
             f"see which Python ran, and whether it has {name}: `python -c 'import sys; print(sys.executable)'; "
             f"python -m pip show {name}`; if {name} is your own, start from the folder that has it"
         )
-    missing = re.search(r"(?i)no such file|not found|not exist|can't open", text)
+    missing = re.search(
+        r"(?i)no such file|not found|not exist|can't open|missing (?:path|file|folder|directory)",
+        text,
+    )
     if missing and (match := _NOT_THERE.search(text)):
         path = match["path"] or match["other"]
-        return f"see what is there, and in which folder the job starts: `ls -ld {path}; pwd`"
+        return f"see which part of this path is not there, and in which folder the job starts: `namei {path}; pwd`"
     if match := _UNKNOWN.search(text):
         return f"find where your own files say it: `grep -rnF -- '{match['name']}' .`"
     return ""

@@ -26,7 +26,9 @@ _BACKTRACE = re.compile(
     r"\s*(?:Exception raised from \S+ at|\(most recent call first\)|frame #0:).*$", re.DOTALL
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_TOKEN = re.compile(r"(?<![\w$=/{])(PID|LOG|DIR|MOUNT|PATH)(?![\w=/}*])|(?<![\w$=/{])DIR(?=/\*)")
+_TOKEN = re.compile(
+    r"(?<![\w$=/{])(PID|LOG|DIR|MOUNT|PATH)(?![\w=/}*])|(?<=https://)(HOST)\b|(?<![\w$=/{])DIR(?=/\*)"
+)
 
 
 def sentence(text: str, otherwise: str = "") -> str:
@@ -54,7 +56,7 @@ def filled(step: str, values: Mapping[str, str], typed: Mapping[str, str] | None
     ``PATH``; a name without a value stays. ``typed``: values that a shell takes as they are."""
 
     def value(match: re.Match[str]) -> str:
-        name = match[1] or "DIR"
+        name = match[1] or match[2] or "DIR"
         if typed and name in typed:
             return typed[name]
         known = values.get(name, "")

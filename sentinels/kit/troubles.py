@@ -253,13 +253,15 @@ def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
 
 
 def _place(one: Trouble) -> dict[str, object]:
-    """Where the program's own code was, by the newest traceback: that of the first exception of a chain shows only
+    """The line where a chain of exceptions ends that this one began (``chain_ends``), and where the
+    program's own code was, by the newest traceback: that of the first exception of a chain shows only
     the frames below the one that caught it."""
     newest = one.newest.details
+    chain: dict[str, object] = {"chain_ends": one.newest.line} if newest.get("chained") else {}
     known = "frame" in one.first.details
     if known or one.newest.text != one.first.text or "frame" not in newest:
-        return {}
-    return {name: newest[name] for name in ("frame", "frame_line", "traceback_line")}
+        return chain
+    return chain | {name: newest[name] for name in ("frame", "frame_line", "traceback_line")}
 
 
 def last_exception(view: View, since: float) -> LogEvent | None:

@@ -543,3 +543,20 @@ def test_a_round_number_of_epochs_with_one_report_each(
     assert ending(rows(form, first, first + count - 1))["verdict"] == verdict
     twice = rows(form + "\n" + form, first, first + count - 1)
     assert ending(twice)["verdict"] == "cut"
+
+
+STARTS = """\
+epoch {n}/30 step 0/56 loss {loss:.4f}
+epoch {n}/30 step 40/56 loss {loss:.4f}"""
+STOPPED = "FatalError: `Termination signal` is detected by the operating system.\n"
+
+
+def test_a_start_that_was_stopped_before_the_one_that_came_through() -> None:
+    first, second = rows(STARTS, 1, 11), rows(STARTS, 12, 30)
+    assert ending(first + STOPPED + second)["verdict"] == "finished"
+    stopped = ending(first + STOPPED + rows(STARTS, 12, 20))
+    assert (stopped["verdict"], stopped["cause"]) == ("failed", "sigterm_received")
+    assert ending(first + second + STOPPED)["verdict"] == "failed"
+    # A loss that is no number stops no program, and has cost the run.
+    lost = ending(first + rows("epoch {n}/30 step 40/56 loss nan", 12, 30))
+    assert (lost["verdict"], lost["cause"]) == ("failed", "loss_nan")

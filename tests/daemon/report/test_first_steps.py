@@ -18,7 +18,7 @@ from middlewatch.daemon.report.first_steps import first_step_in_log
         (
             "launch_error",
             "python3: can't open file '/home/u/my_script.py': [Errno 2] No such file or directory",
-            "ls -ld /home/u/my_script.py",
+            "namei /home/u/my_script.py",
         ),
         (
             "python_exception",
@@ -124,7 +124,7 @@ def test_a_traceback_is_shown_from_its_head_to_its_end() -> None:
 )
 def test_the_place_in_the_program_s_own_code_is_named(frame: str, said: str) -> None:
     details = {"traceback_line": 31, "frame": frame}
-    step = first_step_in_log("python_exception", 40, "KeyError: 'x'", details)
+    step = first_step_in_log("python_exception", 40, "ValueError: x", details)
     assert said in step
     assert "$(" not in step
 

@@ -1,0 +1,57 @@
+"""What the lines before the end of a log prove about the reason that the end itself does not tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+_WARNED = re.compile(
+    r"(?P<file>[\w./\\:~+-]{1,200}\.py):(?P<line>\d+): RuntimeWarning: (?P<what>(?:invalid value|divide by zero|overflow) encountered in \w+)"
+)
+_MEMORY = re.compile(
+    r"(?i)(?<![a-z_])(?P<name>rss|ram|host[_ ]?mem\w*|cpu[_ ]?mem\w*|mem(?:ory)?(?:[_ ](?:used|usage|rss))?)[\s=:\"']{1,4}"
+    r"(?P<value>\d+(?:\.\d+)?) ?(?P<unit>[KMGT]i?B?)?\b"
+)
+_OF_GPU = re.compile(r"(?i)\b(?:gpu|cuda|vram)")
+LEAST, GROWN = 6, 1.3
+"""Readings of the memory that show a growth, and by how much the last one is more than the first. Our choice."""
+RISING = 0.8
+"""Part of the readings that are not below the one before."""
+_UNITS = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
+
+
+def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> str:
+    """What the lines above the proof of this class show; empty for nothing. ``tail``: (number, text)."""
+    above = [text for number, text in tail if number < line]
+    if trouble in ("loss_nan", "loss_inf", "grad_nonfinite"):
+        return _arithmetic(above)
+    if trouble in ("process_killed", "host_oom", "cgroup_oom_kill", "host_alloc_failed"):
+        return _growth(above)
+    return ""
+
+
+def _arithmetic(above: Sequence[str]) -> str:
+    """The first warning of NumPy about a result that is no number."""
+    match = next((found for text in above if (found := _WARNED.search(text))), None)
+    return "" if match is None else f"{match['file']}:{match['line']}: {match['what']}"
+
+
+def _growth(above: Sequence[str]) -> str:
+    """That the memory, which the program itself reports, has grown all the time."""
+    seen: dict[str, list[tuple[float, str]]] = {}
+    for text in above:
+        if _OF_GPU.search(text):
+            continue
+        for match in _MEMORY.finditer(text):
+            unit = (match["unit"] or "")[:1].lower()
+            shown = f"{match['value']} {match['unit'] or ''}".strip()
+            seen.setdefault(match["name"].lower(), []).append(
+                (float(match["value"]) * _UNITS[unit], shown)
+            )
+    for name, values in seen.items():
+        rises = sum(after >= before for (before, _), (after, _) in pairwise(values))
+        steady = rises >= RISING * (len(values) - 1)
+        if len(values) >= LEAST and steady and values[-1][0] >= GROWN * values[0][0] > 0:
+            return f"{name} rose from {values[0][1]} to {values[-1][1]}"
+    return ""

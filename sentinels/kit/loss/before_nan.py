@@ -1,0 +1,67 @@
+"""What the reports before the first NaN show of its reason, and the first step that follows from it.
+
+How training diverges, in the order in which it is looked for: a learning rate that is still rising is too high for
+this model; gradients that jump go before the loss; a loss that climbs first has diverged slowly; a loss that is no
+number in the first report has bad input or a bad loss; otherwise one batch or one operation is at fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..numbers import median, number
+from ..observations import Step
+from ..view import View
+
+LOOK = 24
+"""Reports before the first NaN that are looked at."""
+RISES = 1.3
+"""How much higher the learning rate at the NaN is than the first one looked at, while it never fell."""
+JUMPS = 8.0
+"""How many times their median the last gradient norm was."""
+CLIMBS = 3.0
+"""How many times the lowest of them the last loss was."""
+
+
+def step_by_reports(view: View, line: int, file: str, step: float | None) -> str:
+    """The first step for a training loss that is no number since this line, a report or one that says so; empty when the
+    reports before it are not known."""
+    known = [s for s in view.steps if s.file == file and 0 < s.line <= line]
+    before, at = [s for s in known if s.line < line][-LOOK:], [s for s in known if s.line == line]
+    if not at and not before:
+        return ""
+    where = "" if step is None else f" before step {number(step)}"
+    resume = f"then go on from the newest save{where}: `middlewatch checkpoints`"
+    if not any(math.isfinite(s.loss) for s in before if s.loss is not None):
+        if before:
+            return ""
+        return (
+            "look at the first batch: is a value of the input NaN or infinite, are all labels ignored, does the loss take the "
+            "logarithm of 0 or divide by 0 there (`torch.autograd.set_detect_anomaly(True)` names the operation)"
+        )
+    rates = _values([*before, *at], "lr")
+    if len(rates) > 1 and rates == sorted(rates) and rates[-1] >= RISES * rates[0] > 0:
+        return (
+            f"lower the peak of the learning rate, or warm up more slowly: it was still rising, from {number(rates[0])} to "
+            f"{number(rates[-1])}; {resume}"
+        )
+    norms = _values([*before, *at], "grad_norm")
+    if len(norms) > 2 and norms[-1] >= JUMPS * median(norms[:-1]) > 0:
+        return (
+            f"clip the gradients (`max_norm=1.0`), and look at the batch of that step: their norm went from {number(median(norms[:-1]))} "
+            f"to {number(norms[-1])} right before; {resume}"
+        )
+    losses = _values(before, "train_loss")
+    if losses[-1] >= CLIMBS * min(losses) > 0:
+        return f"lower the learning rate: the loss had climbed from {number(min(losses))} to {number(losses[-1])} before it was NaN; {resume}"
+    return (
+        "find which operation of that step gives it: run it again from the newest save"
+        f"{where} with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`); the loss was "
+        f"{number(losses[-1])} and quiet until then, so that one batch or one operation is at fault"
+    )
+
+
+def _values(steps: Sequence[Step], name: str) -> list[float]:
+    found = (s.values.get(name) for s in steps)
+    return [v for v in found if v is not None and math.isfinite(v)]

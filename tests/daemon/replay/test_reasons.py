@@ -1,0 +1,144 @@
+"""The reason behind an end, where the lines before it show one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from middlewatch.daemon.replay.before_it import before_it
+from middlewatch.daemon.replay.one_log import Replay, ReplayRules
+from middlewatch.daemon.replay.stood import stood
+from middlewatch.sentinels.kit import discover
+
+SENTINELS = discover()
+
+
+def replayed(text: str) -> tuple[Replay, dict[str, Any], list[dict[str, Any]]]:
+    bugs: list[str] = []
+    replay = Replay("a.log", ReplayRules(SENTINELS, {}, bugs.append))
+    *found, end = replay.read([text.encode()], metrics=False)
+    assert not bugs
+    return replay, end, found
+
+
+LOCKED = """\
+[rank0]: Traceback (most recent call last):
+[rank0]:   File "/root/lm/ddp_lm.py", line 14, in <module>
+[rank0]:     with FileLock(cache + ".lock"):
+[rank0]:   File "/opt/lib/python3.11/site-packages/filelock/_api.py", line 969, in __enter__
+[rank0]:     self.acquire()
+[rank0]:   File "/opt/lib/python3.11/site-packages/filelock/_api.py", line 1258, in _poll_until_acquired
+[rank0]:     time.sleep(delay)
+[rank0]: KeyboardInterrupt
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/root/lm/ddp_lm.py", line 18, in <module>
+[rank1]:     dist.barrier()
+[rank1]:   File "/opt/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 5356, in barrier
+[rank1]:     work.wait()
+[rank1]: KeyboardInterrupt
+"""
+
+
+def test_where_it_stood_when_somebody_stopped_it() -> None:
+    replay, end, _ = replayed("process group ready\n" + LOCKED)
+    assert end["cause"] == "interrupted"
+    where, step = stood(replay.case.view.events)
+    assert where == "it stood in __enter__ (filelock/_api.py), called at line 14 of ddp_lm.py"
+    assert "lsof LOCK" in step
+
+
+def test_a_plain_ctrl_c_stood_nowhere() -> None:
+    replay, _, _ = replayed("step 1 loss 2.0\nstep 2 loss 1.9\nKeyboardInterrupt\n")
+    assert stood(replay.case.view.events) == ("", "")
+
+
+CHAIN = """\
+Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/torch/library.py", line 493, in impl
+    if torch._C._dispatch_has_kernel_for_dispatch_key(
+RuntimeError: operator torchvision::nms does not exist
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/w/train.py", line 5, in <module>
+    from transformers import EarlyStoppingCallback
+  File "/opt/lib/python3.11/site-packages/transformers/utils/import_utils.py", line 2810, in __getattr__
+    raise ModuleNotFoundError(import_error_message) from e
+ModuleNotFoundError: Could not import module 'EarlyStoppingCallback'. Are this object's requirements defined correctly?
+"""
+
+
+def test_the_first_exception_of_a_chain_is_the_cause() -> None:
+    _, end, found = replayed(CHAIN)
+    assert end["cause"] == "python_exception"
+    (one,) = (f for f in found if f["class"] == "python_exception")
+    assert one["evidence"].startswith("RuntimeError: operator torchvision::nms")
+    assert one["details"]["chain_ends"] == 13
+
+
+GRAPH = """\
+Traceback (most recent call last):
+  File "/w/fit.py", line 15, in <module>
+    m.fit(tr)
+tensorflow.python.framework.errors_impl.InvalidArgumentError: Graph execution error:
+
+Detected at node decode_image/DecodeImage defined at (most recent call last):
+<stack traces unavailable>
+Unknown image file format. One of JPEG, PNG required.
+\t [[{{node decode_image/DecodeImage}}]]
+"""
+
+
+def test_the_message_below_graph_execution_error() -> None:
+    _, _, found = replayed(GRAPH)
+    assert found[0]["details"]["message"].endswith(
+        "Unknown image file format. One of JPEG, PNG required."
+    )
+
+
+BARRIER = """\
+step 20/400 loss 0.65
+step 40/400 loss 0.60
+Traceback (most recent call last):
+  File "/w/train.py", line 22, in <module>
+    assert x.shape == (64, 32)
+AssertionError: bad batch at row 8960
+E1127 22:22:58.772578 19060 coordination_service.cc:1520] Shutdown barrier in coordination service has failed:
+DEADLINE_EXCEEDED: Barrier timed out. Id: Shutdown::165::0. This usually happens because a task triggered the barrier too early or too slowly.
+"""
+
+
+def test_a_barrier_that_waits_for_a_rank_that_has_raised() -> None:
+    _, end, _ = replayed(BARRIER)
+    assert end["cause"] == "python_exception"
+
+
+def test_memory_that_grew_until_the_kill() -> None:
+    lines = [f"epoch {n} loss 0.{90 - n} rss {1 + 0.5 * n:.2f} GB" for n in range(8)]
+    numbered = list(enumerate([*lines, "run.sh: line 3: 19635 Killed    python t.py"], 1))
+    assert before_it("process_killed", 9, numbered) == "rss rose from 1.00 GB to 4.50 GB"
+    assert before_it("python_exception", 9, numbered) == ""
+    flat = [(n, f"epoch {n} rss 1.{n % 3} GB") for n in range(1, 9)]
+    assert before_it("process_killed", 9, flat) == ""
+    gpu = [(n, f"epoch {n} gpu memory {n}.0 GB") for n in range(1, 9)]
+    assert before_it("process_killed", 9, gpu) == ""
+
+
+def test_the_warning_of_numpy_before_a_nan() -> None:
+    tail = [
+        (1, "/w/env.py:18: RuntimeWarning: invalid value encountered in divide"),
+        (2, "  w = (w - w.mean()) / w.std()"),
+    ]
+    assert before_it("loss_nan", 9, tail) == "/w/env.py:18: invalid value encountered in divide"
+    assert before_it("loss_nan", 1, tail) == ""
+
+
+def test_the_host_of_a_network_error() -> None:
+    text = (
+        "step 1 loss 2.0\nHEAD https://huggingface.co/x/resolve/main/config.json failed\n"
+        'Traceback (most recent call last):\n  File "/w/t.py", line 3, in <module>\n    load()\n'
+        "httpx.ConnectError: [Errno -2] Name or service not known\n"
+    )
+    _, _, found = replayed(text)
+    (one,) = (f for f in found if f["class"] == "network_error")
+    assert one["evidence"].endswith("(host: huggingface.co)")
