@@ -45,7 +45,7 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ),
     # -- data -----------------------------------------------------------------------------------
     (
-        (r"image file is truncated|cannot identify image file|[Uu]nknown image file format|broken data stream when reading image"
+        (r"image file is truncated|cannot identify image file|(?i:unknown) image file format|broken data stream when reading image"
         r"|Invalid (?:JPEG|PNG) data|Premature end of JPEG|Error decoding (?:image|audio)|Not a (?:JPEG|PNG) file|"
         r"(?:Format not recognised|Error opening .{0,200}: (?:System error|File contains data in an unknown format))"),
         ("open every file of the data set once and let it decode (`PIL.Image.open(path).load()` for pictures), to find those "
