@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from middlewatch.sentinels.handbook import page
-from middlewatch.sentinels.kit import HandbookPage
 from middlewatch.sentinels.kit.numbers import number, size, span
 
 from ..config.secrets import mask
 from ..replay.log_stream import size_of
-from ..replay.one_log import FileLine, proof
+from ..replay.one_log import FileLine
 from ..replay.picture import picture
-from ..replay.stood import stood
 from ..replay.story import Story
 from ..replay.subject import Subject, grouped
 from ..replay.timeline import entries
-from ..report.first_steps import first_step_in_log, values_in
-from ..report.words import filled
 from ..text.rows import Row, Span, Tone, cut, cut_left, fill, row, wrap
 from . import console
 from .console import columns, print_rows
+from .replay_advice import advice, wrote_last
 
 LABEL = 10
 """Columns for the labels (``cause``, ``do first``) at the left edge."""
-_REASON = re.compile(r" \((?P<label>before it|because|host): (?P<what>.+)\)$")
-"""What is put behind a proof; see :func:`~middlewatch.daemon.replay.one_log.with_reason`."""
-BEFORE_IT = "(before it: "
 _VERDICTS: dict[str, tuple[str, Tone]] = {
     "failed": ("✗ FAILED", "bad"),
     "cut": ("? CUT", "warn"),
@@ -141,7 +134,13 @@ def _sentence(subject: Subject) -> str:
     if begun := subject.ending.newest_start:
         return f"the newest start in this log, line {grouped(begun)}, has no fatal error and no line that says done"
     if last is None and not subject.story.reports:
+        if subject.alike[0]:
+            times, line = subject.alike
+            return f"the log has no training report; its last {times} lines say the same: {console.clean(mask(line))}"
         return "the log has no training report, no fatal error and no line that says done"
+    times, line = subject.alike
+    if times:
+        return f"the log just stops{after}; its last {times} lines say the same: {console.clean(mask(line))}"
     return f"the log just stops{after}; nothing in it says why"
 
 
@@ -158,38 +157,13 @@ def _why(subject: Subject, width: int) -> list[Row]:
         if len(subject.logs) > 1:
             where = f"{console.clean(place.file)}, {where}"
         rows += _labelled("cause", f"{subject.ending.cause}, {where}", width)
-        said = subject.proofs.get(place) or proof(told)
-        stopped, waited = ("", "")
-        if subject.ending.cause == "interrupted":
-            stopped, waited = stood(subject.case.view.events)
-        shown, label, reason = _reason(said)
-        rows += _quoted(console.clean(shown), width)
-        for name, words in ((label, reason), ("stopped", stopped)):
+        told_of = advice(subject, told, place)
+        rows += _quoted(console.clean(told_of.proof), width)
+        steps = (("do first", told_of.first), ("then", told_of.then))
+        for label, words in (*told_of.reasons, *steps):
             if words:
-                rows += _labelled(name, console.clean(words), width)
-        entry = page(subject.ending.cause or "")
-        step = entry.first_step if entry is not None else None
-        by_proof = first_step_in_log(
-            str(subject.ending.cause), place.line, said, told.newest.details
-        )
-        text = (
-            waited
-            or (by_proof if BEFORE_IT in said else "")
-            or told.newest.remedy
-            or told.first.remedy
-            or by_proof
-        )
-        text = filled(text or (step.text if step is not None else ""), values_in(said))
-        if text:
-            rows += _labelled("do first", console.clean(mask(text)), width)
-            if (
-                entry is not None
-                and step is not None
-                and text == filled(step.text, values_in(said))
-            ):
-                # The usual first step only looks: what follows from it is told as well.
-                rows += _labelled("then", filled(_second(entry), values_in(said)), width)
-            rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))
+                rows += _labelled(label, console.clean(words), width)
+        rows.append(_hint(f"more: middlewatch explain {subject.ending.cause}"))
     elif subject.ending.verdict == "cut" and subject.story.reports and not subject.interrupted:
         entry = page("silent_end")
         if entry is not None:
@@ -200,23 +174,13 @@ def _why(subject: Subject, width: int) -> list[Row]:
     return rows
 
 
-def _second(entry: HandbookPage) -> str:
-    return entry.steps[1].text if len(entry.steps) > 1 else ""
-
-
-def _reason(said: str) -> tuple[str, str, str]:
-    """(proof, label, reason) of a proof that has a reason in brackets at its end; the last two empty for any other."""
-    match = _REASON.search(said)
-    return (
-        (said, "", "") if match is None else (said[: match.start()], match["label"], match["what"])
-    )
-
-
 def _resume(subject: Subject, width: int) -> list[Row]:
     """Rows for the newest save before the trouble, as the log claims it."""
     root, saves = subject.root, subject.story.saves
     limit = math.inf if root is None else root[0].first.line
-    good = next((s for s in reversed(saves) if s.at.order < limit), None)
+    failed = None if root is None else wrote_last(subject, root[0])
+    whole = (s for s in reversed(saves) if s.at.order < limit and s.at.order != failed)
+    good = next(whole, None)
     if good is None:
         if not saves:
             return []

@@ -26,6 +26,8 @@ def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> str:
     above = [text for number, text in tail if number < line]
     if trouble in ("loss_nan", "loss_inf", "grad_nonfinite"):
         return _arithmetic(above)
+    if trouble == "nccl_timeout":
+        return _late_rank([text for _, text in tail])
     if trouble in ("process_killed", "host_oom", "cgroup_oom_kill", "host_alloc_failed"):
         return _growth(above)
     return ""
@@ -55,3 +57,46 @@ def _growth(above: Sequence[str]) -> str:
         if len(values) >= LEAST and steady and values[-1][0] >= GROWN * values[0][0] > 0:
             return f"{name} rose from {values[0][1]} to {values[-1][1]}"
     return ""
+
+
+_ENQUEUED = re.compile(
+    r"(?i)\brank (?P<rank>\d{1,5})\].{0,300}?last enqueued (?:nccl )?work: (?P<last>\d+)"
+)
+"""What the watchdog of each rank writes (PyTorch, ``ProcessGroupNCCL.cpp``)."""
+
+
+def _late_rank(lines: Sequence[str]) -> str:
+    """The rank that did not enter the collective that the others wait in, by the last work that each enqueued."""
+    last: dict[int, int] = {}
+    for text in lines:
+        if match := _ENQUEUED.search(text):
+            last.setdefault(int(match["rank"]), int(match["last"]))
+    if len(last) < 2:
+        return ""
+    lowest, others = min(last.values()), max(last.values())
+    late = sorted(rank for rank, work in last.items() if work == lowest)
+    if lowest == others or 2 * len(late) > len(last):
+        return ""
+    ranks = f"rank {late[0]}" if len(late) == 1 else f"ranks {', '.join(map(str, late[:4]))}"
+    return f"{ranks} enqueued no work after {lowest}, the others went on to {others}"
+
+
+ALIKE = 5
+"""Last lines of a log that say the same, but for their numbers, from which they are told."""
+_COMPLAINS = re.compile(
+    r"(?i)\b(?:fail\w*|error|retry\w*|retrying|refused|timed? ?out|unreachable|unable|cannot|could not|waiting|denied)\b|失败|重试|等待|超时"
+)
+
+
+def alike(tail: Sequence[tuple[int, str]]) -> tuple[int, str]:
+    """(how many, the last of them) of the lines with which a log ends that complain of the same; (0, "") for others."""
+    texts = [text.strip() for _, text in tail if text.strip()]
+    if not texts or not _COMPLAINS.search(texts[-1]):
+        return 0, ""
+    shape = re.sub(r"\d+(?:\.\d+)?", "0", texts[-1])
+    count = 0
+    for text in reversed(texts):
+        if re.sub(r"\d+(?:\.\d+)?", "0", text) != shape:
+            break
+        count += 1
+    return (count, texts[-1][:200]) if count >= ALIKE else (0, "")

@@ -62,7 +62,9 @@ lost, as the accumulators see every step, and a log of a million steps with a do
 read five times as fast."""
 
 
-_HOST = re.compile(r"(?:https?://|host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+)")
+_HOST = re.compile(r"(?:https?://|host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d{1,5})?)")
+BELOW = 12
+"""Lines below an error that may still be its message."""
 HOST_LINES = 40
 """Lines around a network error in which its host is looked for."""
 
@@ -143,6 +145,8 @@ class Replay:
         """After the end: every trouble and where it first shows."""
         self.proofs: dict[FileLine, str] = {}
         """After the end: the proof at each of these places, with the reason that the lines around it give."""
+        self.below: dict[FileLine, str] = {}
+        """After the end: what stands below the proof of a trouble that ended the run, up to twelve lines."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
         self._opening = b""
@@ -190,6 +194,9 @@ class Replay:
         for each, place in self.troubles:
             record = self._whole(finding(each, place, each.first.decided_line), words)
             self.proofs[place] = record["evidence"]
+            if record["fatal"]:
+                after = (text for n, text in tail if record["line"] < n <= record["line"] + BELOW)
+                self.below[place] = mask("\n".join(after))
             yield record
         ending = self.ending = self._judged(troubles)
         yield {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit.numbers import number
 
+from .before_it import alike
 from .log_input import LogInput
 from .log_stream import LogStream
 from .many_logs import RunReplay, root
@@ -47,6 +48,10 @@ class Subject:
     one_of_many: bool = False
     proofs: Mapping[FileLine, str] = field(default_factory=dict)
     """The proof at a place with its reason, where that is known."""
+    below: Mapping[FileLine, str] = field(default_factory=dict)
+    """What stands below it."""
+    alike: tuple[int, str] = (0, "")
+    """How many of the last lines complain of the same, and the last of them."""
     ends: Sequence[Record] = field(default_factory=list)
     """The `end` records of the files of a run."""
 
@@ -66,6 +71,8 @@ class Subject:
             case=replay.case,
             troubles=replay.troubles,
             proofs=replay.proofs,
+            below=replay.below,
+            alike=alike(replay.reader.tail),
             ending=replay.ending,
             finished_at=None if line is None else FileLine(source.name, line),
             story=story,

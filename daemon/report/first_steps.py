@@ -141,6 +141,7 @@ _LIMITS = {
 _MADE = re.compile(
     r"\(before it: (?P<file>[\w./\\:~+-]+\.py):(?P<line>\d+): (?P<what>[\w ]+ encountered in \w+)\)"
 )
+_LATE = re.compile(r"\(before it: (?P<ranks>ranks? [\d, ]+) enqueued no work after \d+")
 _GROWN = re.compile(r"\(before it: (?P<what>[\w ]+ rose from [\w. ]+ to [\w. ]+)\)")
 """What :mod:`~middlewatch.daemon.replay.before_it` puts behind a proof."""
 _OF_WORKER = (
@@ -215,6 +216,12 @@ def first_step_in_log(
         return (
             f"guard line {made['line']} of {made['file']}: NumPy said there `{made['what']}`, and what it gave there is the "
             "first that was no number (a division by 0, a logarithm of 0, a constant that is normalised)"
+        )
+    if late := _LATE.search(text):
+        return (
+            f"find what {late['ranks']} did from then on, outside of the collective: its log up to the time-out, and its stack next time "
+            "(`py-spy dump`, TORCH_NCCL_TRACE_BUFFER_SIZE=2000); usual reasons: data that came late or ran out there, a branch that only "
+            "it took, a save, a full disk, a GPU that fell out (`dmesg`)"
         )
     if grown := _GROWN.search(text):
         return (

@@ -169,10 +169,27 @@ _ROWS: tuple[tuple[str, str], ...] = (
         ("{module} of this version has no {name}: install the version the program was written for, or use what has replaced it; a file "
         "of your own with the same name hides it as well"),
     ),
+    (
+        r"Library not loaded: (?:@rpath/)?(?P<name>[\w./+-]{1,200})",
+        "install the library {name}, which is not on this machine (macOS: `brew install libomp` for OpenMP), and start again",
+    ),
+    (
+        r"(?P<name>lib[\w.+-]{1,80}\.so[.\d]{0,12}): cannot open shared object file",
+        "install the package that has {name} (`apt-file search {name}`, or the module of the cluster), or name its folder in LD_LIBRARY_PATH; start again",
+    ),
+    (
+        r"DLL load failed while importing (?P<name>\w{1,80})",
+        "a library that {name} needs is not on this Windows machine: install the Visual C++ Redistributable, and {name} again for this Python",
+    ),
     # -- the hub and logins -----------------------------------------------------------------------
     (
         r"gated repo|Access to model .{1,120} is restricted|awaiting a review|401 Client Error|Repository Not Found for url",
         "log in with an account that may read it (`hf auth login`, or HF_TOKEN), accept its terms on its page, and compare the name letter by letter",
+    ),
+    (
+        r"Connection refused|actively refused|ECONNREFUSED",
+        ("nothing listens there: start the server that the program talks to (a tracker, a database, a scheduler), or correct its address in the "
+        "program's settings (MLFLOW_TRACKING_URI, WANDB_BASE_URL, MASTER_ADDR); see `ss -ltn` on that machine"),
     ),
     (
         r"WinError 1455|paging file is too small|[Ff]ile di paging|Auslagerungsdatei|fichier de pagination|archivo de paginaci",

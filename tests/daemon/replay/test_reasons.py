@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from middlewatch.daemon.replay.before_it import before_it
+from middlewatch.daemon.replay.before_it import alike, before_it
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.daemon.replay.stood import stood
 from middlewatch.sentinels.kit import discover
@@ -142,3 +142,29 @@ def test_the_host_of_a_network_error() -> None:
     _, _, found = replayed(text)
     (one,) = (f for f in found if f["class"] == "network_error")
     assert one["evidence"].endswith("(host: huggingface.co)")
+
+
+WATCHDOG = "[rank{0}]:[E1125 00:42:28 ProcessGroupNCCL.cpp:2262] [PG ID 0 Rank {0}] failure detected by watchdog at work sequence id: 13 PG status: last enqueued work: {1}, last completed work: 12"
+
+
+def test_the_rank_that_did_not_come() -> None:
+    late = [WATCHDOG.format(rank, 12 if rank == 2 else 57) for rank in range(4)]
+    assert (
+        before_it("nccl_timeout", 1, list(enumerate(late, 1)))
+        == "rank 2 enqueued no work after 12, the others went on to 57"
+    )
+    assert (
+        == ""
+    )
+    assert before_it("nccl_timeout", 1, [(n, WATCHDOG.format(n, 57)) for n in range(4)]) == ""
+
+
+def test_a_log_that_ends_with_the_same_complaint() -> None:
+    waits = [
+        (n, f"[Warning] Connecting to rank 1 failed, waiting for {n * 113} milliseconds")
+        for n in range(1, 9)
+    ]
+    assert alike([(0, "loading"), *waits])[0] == 8
+    assert alike(waits[:4]) == (0, "")
+    assert alike([(n, f"step {n} loss 0.{n}") for n in range(1, 9)]) == (0, "")
+    assert alike([]) == (0, "")
