@@ -148,14 +148,10 @@ WATCHDOG = "[rank{0}]:[E1125 00:42:28 ProcessGroupNCCL.cpp:2262] [PG ID 0 Rank {
 
 
 def test_the_rank_that_did_not_come() -> None:
-    late = [WATCHDOG.format(rank, 12 if rank == 2 else 57) for rank in range(4)]
-    assert (
-        before_it("nccl_timeout", 1, list(enumerate(late, 1)))
-        == "rank 2 enqueued no work after 12, the others went on to 57"
-    )
-    assert (
-        == ""
-    )
+    late = list(enumerate((WATCHDOG.format(rank, 12 if rank == 2 else 57) for rank in range(4)), 1))
+    said = "rank 2 enqueued no work after 12, the others went on to 57"
+    assert before_it("nccl_timeout", 1, late) == said
+    assert before_it("nccl_timeout", 1, late[:1]) == ""
     assert before_it("nccl_timeout", 1, [(n, WATCHDOG.format(n, 57)) for n in range(4)]) == ""
 
 
