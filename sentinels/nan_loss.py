@@ -66,6 +66,8 @@ SCALER_STEPS = 20
 halves it with each step that it skips, down to where the gradients fit, at 2^0 at the latest."""
 FAILED = 8
 """Trials in a row that ended with an error, from which the search only costs money (our choice)."""
+TRAININGS, DROPPED = 3, 3
+"""Trainings that began anew in one run, from which the next may do so as well, and reports until then (our choice)."""
 UNPROVEN_S, REPORTS = 30.0, 3.0
 """Seconds, and usual distances of reports, without a report after a line that says NaN, from which the
 line alone is told: whoever skips a batch goes on with the next one (our choice)."""
@@ -152,6 +154,7 @@ def _values(values: Finiteness, view: View, in_a_row: int) -> Iterator[Finding]:
         if metric == "eval_loss" and streaks and streaks[0].beside:
             # A program that prints it with every report has none before its first evaluation.
             patience = patience if values.ever_finite(metric) else UNEVALUATED
+        patience = max(patience, _of_a_row_of_trainings(view))
         if streaks:
             if not _as_before(values, streaks[0], view):
                 yield from _lasting(streaks[0], view, patience, severity)
@@ -192,6 +195,13 @@ def _as_before(values: Finiteness, streak: Streak, view: View) -> bool:
         return False
     longest = values.ended(streak.metric)
     return longest is not None and streak.count <= longest.count
+
+
+def _of_a_row_of_trainings(view: View) -> int:
+    """Reports in a row that are asked for where one training after the other begins anew: a search whose words are
+    not known drops a bad setting after its first report."""
+    trials = view.accumulator(Trials)
+    return DROPPED if view.live and trials is not None and trials.rounds >= TRAININGS else 0
 
 
 def _of_a_trial(view: View, streak: Streak) -> bool:

@@ -51,6 +51,9 @@ SLACK = 1.25
 """A save takes this many times its size at most: blocks of files and folders are not full."""
 
 
+TREND = 0.01
+"""Part of a save that each one uses for good, from which that is a trend: files of the state that is saved grow by a few
+kilobytes (our choice)."""
 COMPARED = 3
 """Saves from which it is measured what other files take beside them (our choice)."""
 
@@ -187,7 +190,7 @@ def _left(
             return _Left(unit, fit, need, free, _due(saves, fit))
     known = 5 if pruned(view) else limits.many_saves - 1
     steady = min(took[-known:]) if len(took) >= known else 0
-    if steady > 0 and saves.every_s is not None:
+    if steady > TREND * need and saves.every_s is not None:
         fit = 0 if free < need else int((free - need) // steady) + 1
         fails_at = _due(saves, fit)
         if fails_at is not None and fails_at - view.now < limits.ahead_s:

@@ -25,6 +25,7 @@ PHASES: tuple[Announcement, ...] = (
         rf"(?i:\btrial\W{{1,3}}{_TRIAL_NAME}(?=\W)[^:]{{0,60}}?\b(?:finished|pruned|failed|stopped|killed|ended|completed?|started|diverged|terminated)\b"
         rf"|\b(?:start(?:ed|ing)?|running|launch(?:ed|ing)?|begin(?:ning)?) trial\W{{1,3}}{_TRIAL_NAME})"
         rf"|(?i:^\W*(?:\S+ ){{0,3}}trial\W{{1,3}}{_TRIAL_NAME}\W{{1,3}}(?:\w+=|with\b|params?\b))"
+        r"|^\W*(?:试验|试次|試行|トライアル) ?#?\d+\W{1,3}(?:参数|超参|已剪枝|被剪枝|剪枝|完成|开始|失败|枝刈り|開始|完了|\w+=)"
         r"|\bA new study created\b"
         r"|\bBest is trial \d",
     ),
@@ -34,6 +35,9 @@ PHASES: tuple[Announcement, ...] = (
         r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita|потер\w*)\W{0,3}\d))\W*(?:(?i:palier|etapa|fase|stufe|abschnitt)|[ÉéEe]tape|[Ээ]тап)\W{0,3}\d+\b(?!%|\.\d)"
         r"|^(?!.*\bloss).{0,120}(?i:[\"'](?:event|type|kind|msg|message)[\"']: ?[\"'](?:stage|phase|curriculum|lesson|task|fold|domain)(?:[_ -]?(?:start|begin|change)\w*)?[\"'])"
         r"|^(?!.*(?:损失|loss)).{0,40}第 ?\d+ ?个?(?:阶段|折|任务)"
+        r"|^(?!.*(?:损失|loss)\W{0,3}\d)\W*(?:阶段|ステージ|フェーズ|段階|단계) ?\d+(?!%|\.\d)"
+        r"|(?:损失|loss)(?:会|将)(?:先|暂时|短暂)?(?:上升|升高|跳高|变大)"
+        r"|\b(?i:loss (?:will|should|may|is expected to) (?:first |briefly |temporarily )?(?:rise|jump|go up|spike|increase))\b"
         r"|^(?!.*(?i:\b(?:loss|perte|verlust|p[ée]rdida|perda|perdita)\W{0,3}\d)).{0,60}?(?i:\b(?:weights?|lambda\w{0,12}|coef\w{0,12}|poids|gewicht\w{0,12}|pesos?)\b)"
         r".{0,60}?(?:-+>|→|=>|(?i:\b(?:raised|increased|lowered|reduced|changed|switched|ramped|gesetzt|aumentad[oa]|subid[oa])\b|\berhöht\b|\bportée?s?\b|\bpassée?s?\b)(?i: (?:to|from|auf|von|a|de|à))?)\W{0,3}\d",
     ),

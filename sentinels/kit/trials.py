@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .accumulator import Accumulator
-from .observations import Observation, Phase, Step
+from .observations import LogEvent, Observation, Phase, Step
 from .view import View
 
 ALL_BAD = 3
@@ -41,7 +41,7 @@ nothing, and four of them may come within a second (our choice)."""
 class Trials(Accumulator):
     """The trials that the log names, and which of them have no finite loss."""
 
-    takes: ClassVar[tuple[type, ...]] = (Step, Phase)
+    takes: ClassVar[tuple[type, ...]] = (Step, Phase, LogEvent)
     SAVED: ClassVar[Any] = {
         "search": "search",
         "bad": "_bad",
@@ -50,6 +50,8 @@ class Trials(Accumulator):
         "past_bad": "_past_bad",
         "good_at": "_good_at",
         "wait_s": "_wait_s",
+        "rounds": "rounds",
+        "epoch": "_epoch",
     }
     search: bool = False
     """A line has named a trial."""
@@ -64,6 +66,9 @@ class Trials(Accumulator):
     """When the newest result came."""
     _wait_s: float = 0.0
     """The longest time between two results."""
+    rounds: int = 0
+    """How many trainings have begun again at the first epoch without an error between them: trials, folds, seeds."""
+    _epoch: float | None = None
     newest: Phase | None = None
     """The newest line with which a trial ended without a finite result."""
 
@@ -79,12 +84,23 @@ class Trials(Accumulator):
                 self.search = True
                 self._unnamed += 1
                 self._ended(seen)
+        elif isinstance(seen, LogEvent):
+            if seen.fatal:
+                self.rounds, self._epoch = 0, None
         elif isinstance(seen, Step):
+            self._round(seen.epoch)
             name = seen.values.get("trial")
             if name is not None:
                 self.search = True
             if self.search:
                 self._report(seen, name)
+
+    def _round(self, epoch: float | None) -> None:
+        if epoch is None:
+            return
+        if self._epoch is not None and epoch < self._epoch and epoch < 2.0:
+            self.rounds += 1
+        self._epoch = epoch
 
     def _report(self, seen: Step, name: float | None) -> None:
         losses = [seen.values[m] for m in ("train_loss", "eval_loss") if m in seen.values]

@@ -264,6 +264,24 @@ def test_a_trial_of_a_search_may_diverge(story: Story) -> None:
         assert story.asks("nan_loss") == []
 
 
+def training(story: Story, *losses: float) -> Story:
+    for epoch, loss in enumerate(losses, 1):
+        story.step(number=None, train_loss=loss, eval_loss=loss, epoch=float(epoch), epochs=20.0)
+    return story
+
+
+def test_one_training_after_the_other_in_words_that_nobody_knows(story: Story) -> None:
+    """A search drops a setting after its first NaN; a fold would go on with it."""
+    for _ in range(4):
+        training(story, 5.0, 2.0, 1.0)
+    assert training(story, nan).asks("nan_loss") == []
+    assert training(training(story, 4.0, 2.0), nan, nan, nan).asks("nan_loss")
+
+
+def test_a_single_training_is_told_at_once(story: Story) -> None:
+    assert training(training(story, 5.0, 2.0, 1.0), nan).asks("nan_loss")
+
+
 def test_a_search_in_which_every_trial_diverges(story: Story) -> None:
     trial(story, 1, 8, 2.0)
     for name in (2, 3):

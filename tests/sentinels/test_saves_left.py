@@ -80,6 +80,14 @@ def test_a_rotation_that_fits_for_ever() -> None:
         assert volume.first is None, volume.said[:2]
 
 
+def test_what_grows_by_less_than_a_hundredth_of_a_save_is_no_trend() -> None:
+    """The state of a trainer has a few more reports each time."""
+    quiet = Volume(50, 12.4, 2, keep=2, used=8, writing=1, grows=0.06).live(2 * HOURS)
+    assert quiet.told("saves_left") == []
+    grows = Volume(50, 12.4, 2, keep=2, used=8, writing=1, grows=0.2).live(2 * HOURS)
+    assert grows.told("saves_left")[0] < (grows.full_at or 0) - 20
+
+
 def test_growth_in_an_hour() -> None:
     """Something else fills an empty volume within an hour: told with ten minutes to go."""
     volume = Volume(100, 0, 60, logs=1.6).live(2 * HOURS)

@@ -31,6 +31,8 @@ class Volume:
     noise: Random = field(default_factory=lambda: Random(7))
     milestone: int = 0
     """Every so many saves one is kept for good."""
+    grows: float = 0.0
+    """By so much the state grows that is saved with each of them."""
 
     def __post_init__(self) -> None:
         self.story = Story()
@@ -78,6 +80,7 @@ class Volume:
 
     def _saved(self) -> None:
         self._count += 1
+        self.used += self.grows
         self.story.saved(int(self.size * GIB), self.files)
         path = self.story.checkpoints[-1].path
         self._saves.append(path)
