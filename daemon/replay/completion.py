@@ -43,7 +43,7 @@ steps says nothing about the end."""
 
 # Written only when a trainer leaves its loop. After early stopping the plan means nothing.
 _CERTAIN = re.compile(
-    r"train_runtime|\bmax_(?:steps|epochs|iters)\b.{0,20}reached|(?i:early.?stop|signall?ing trainer to stop)|提前停止|早停"
+    r"train_runtime|\bmax_(?:steps|epochs|iters)\b.{0,20}reached|(?i:early.?stop|signal+ing trainer to stop)|提前停止|早停"
 )
 
 
