@@ -40,19 +40,19 @@ _OTHER = re.compile(rf"Process (\d+) has {_AMOUNT} memory in use")
 _BY_TORCH = re.compile(rf"Of the allocated memory {_AMOUNT} is allocated by PyTorch")
 _ALLOWED = re.compile(rf"{_AMOUNT} allowed")
 _LIMITED = (
-    "raise the limit of this process: it may use {size} GiB of the GPU (`set_per_process_memory_fraction` in its code), "
+    "find where the limit of this process is set: it may use {size} GiB of the GPU (`set_per_process_memory_fraction` in its code), "
     "of which {free} GiB are free"
 )
 _NAMED = (
-    "see whose process {pid} is, which holds {size} GiB of this GPU: `ps -o pid,user,etime,args -p {pid}`. End it if "
-    "nobody needs it, or start on another GPU, before you try a smaller batch"
+    "see whose process {pid} is, which holds {size} GiB of this GPU: `ps -o pid,user,etime,args -p {pid}`. Without "
+    "it, or on another GPU, the request fits: no smaller batch is needed"
 )
 _HIDDEN = (
     "see who else uses this GPU: {size} GiB of it are not of this process (`nvidia-smi "
     "--query-compute-apps=pid,used_memory --format=csv`), and without them the request would fit"
 )
 _TOO_LARGE = (
-    "halve the micro-batch and double the gradient accumulation: the process has {own} of the {size} GiB of the GPU for "
+    "look for what a step can do with less, the micro-batch first (half of it, and twice the gradient accumulation): the process has {own} of the {size} GiB of the GPU for "
     "itself, nobody else uses it, and its memory is not in pieces"
 )
 MOST_OF_IT = 0.5

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from math import isclose
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
+from .kit.loss.before_nan import step_by_rate
 from .kit.loss.collapse import KEY, collapsed, learnt_again
 from .kit.loss.finite import Finiteness
 from .kit.loss.gradients import Gradient
@@ -179,8 +180,10 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
         )
     else:
         summary = f"{name} {verb} from {number(jump.base)} to {number(jump.top)}{began}; {came}"
+    onset = jump.onset
     return Finding(
         trouble="loss_diverged" if diverged else "loss_spike",
+        remedy=step_by_rate(view, onset.line, jump.file, onset.step),
         key=f"{jump.metric}:{jump.number}",
         severity=severity,
         summary=summary,

@@ -58,6 +58,12 @@ class Limits:
     """Reports at the usual speed after a gap in a finished log that make the gap a note."""
 
 
+_WITHOUT_GPU = (
+    "see what it waits for: `py-spy dump --pid PID`, three times some seconds apart; and what it reads from there: the disk "
+    "(`iostat -x 2 3`), the file server, the service"
+)
+
+
 def check(view: View, limits: Limits) -> Iterator[Finding]:
     """Findings while the run is far slower than its own best speed."""
     yield from said_in_old_log(view, CLASSES)
@@ -102,6 +108,7 @@ def _slower(view: View, limits: Limits, speed: Windows) -> Iterator[Finding]:
         trouble="throughput_collapse",
         key="pace",
         severity=Severity.CRITICAL if page else Severity.WARNING,
+        remedy=_look(view),
         summary=f"the run makes {ratio:.0%} of its usual speed{step}"
         + (f"; {told}" if told else ""),
         evidence=tuple(_evidence(view, speed)),
@@ -128,6 +135,7 @@ def _sudden(view: View, limits: Limits, speed: Collapse) -> Iterator[Finding]:
         trouble="throughput_collapse",
         key="sudden",
         severity=Severity.WARNING,
+        remedy=_look(view),
         summary=f"the run is {number(speed.times)} times as slow as before{step}, and waits: {told}",
         evidence=(Evidence("process", _now_and_usually(speed)),),
         details={"speed": round(1 / speed.times, 3), "work": round(work, 3), "step": speed.step},
@@ -216,6 +224,11 @@ def _evidence(view: View, speed: Windows) -> Iterator[Evidence]:
         share = quota.share(quota.last.at, 300.0)
         often = "" if share is None else f", run out in {share:.0%} of the periods"
         yield Evidence("cgroup", f"CPU quota {number(quota.last.cores)}{often}", quota.last.at)
+
+
+def _look(view: View) -> str:
+    """The first step where no GPU can be the slow one; the handbook's begins with the GPUs."""
+    return "" if view.gpus or view.stray_gpus or not view.live else _WITHOUT_GPU
 
 
 def _slow(tempo: Throughput, speed: Speed) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> str:
         return _arithmetic(above)
     if trouble == "nccl_timeout":
         return _late_rank([text for _, text in tail])
-    if trouble in ("process_killed", "host_oom", "cgroup_oom_kill", "host_alloc_failed"):
+    if trouble in ("process_killed", "cgroup_oom_kill", "host_alloc_failed"):
         return _growth(above)
     return ""
 

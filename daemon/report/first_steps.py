@@ -12,7 +12,7 @@ from middlewatch.sentinels.kit import HandbookPage
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
 from ..parsers.exit_status import signal_of
-from .known_errors import known_step
+from .known_errors import is_safe, known_step
 from .words import filled
 
 BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))
@@ -61,14 +61,13 @@ def first_step(
 
 def _step(incident: Incident, entry: HandbookPage | None, container: str) -> tuple[str, bool]:
     own = _by_evidence(incident)
-    if container and incident.trouble == "python_exception":
-        own = ""  # its files are in there, or lie under another path out here
     if container and incident.trouble == "cgroup_oom_kill" and not incident.remedy:
         own = _LIMIT.replace("NAME", container)
-    if own:
-        return own, True
-    if incident.remedy:
-        return incident.remedy, True
+    if own or incident.remedy:
+        return own or incident.remedy, True
+    # The program's own files are in its container, or lie under another path out here.
+    if said := _by_message(incident, its_files=not container):
+        return said, is_safe(said)
     if entry and entry.steps:
         return entry.first_step.text, entry.first_step.safe
     return "look at the evidence: middlewatch incidents", True
@@ -86,11 +85,17 @@ def _by_evidence(incident: Incident) -> str:
             return _MEMORY
     if incident.trouble in ("ckpt_write_failed", "quota_exceeded") and not incident.remedy:
         return _DISK if details.get("path") else _DISK.replace("MOUNT", "DIR")
-    if incident.trouble in BY_MESSAGE and not incident.remedy:
-        said = known_step(f"{details.get('exception', '')}: {details.get('message', '')}")
-        own = own_code(details) if incident.trouble == "python_exception" else ""
-        return "; ".join(filter(None, (said, own)))
     return ""
+
+
+def _by_message(incident: Incident, *, its_files: bool) -> str:
+    """The step that its exception asks for, and where the program's own code was."""
+    if incident.trouble not in BY_MESSAGE:
+        return ""
+    details = incident.details
+    known = known_step(f"{details.get('exception', '')}: {details.get('message', '')}")
+    own = own_code(details) if its_files and incident.trouble == "python_exception" else ""
+    return "; ".join(filter(None, (known, own)))
 
 
 def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:

@@ -41,3 +41,13 @@ def test_what_the_reports_show(story: Story, reports: list[dict[str, Any]], step
 
 def test_a_loss_that_was_never_a_number(story: Story) -> None:
     assert "look at the first batch" in diverges(story).remedy
+
+
+def test_a_jump_while_the_learning_rate_still_rose(story: Story) -> None:
+    for n in range(60):
+        story.step(train_loss=2.1 + 0.01 * (n % 3), lr=1e-3 * (n + 1))
+    for _ in range(30):
+        story.step(train_loss=60.0, lr=0.07)
+    remedies = [f.remedy for f in story.asks("loss_spike") if f.trouble == "loss_diverged"]
+    assert remedies
+    assert "it was still rising" in remedies[0]

@@ -32,7 +32,7 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
     if not at and not before:
         return ""
     where = "" if step is None else f" before step {number(step)}"
-    resume = f"then go on from the newest save{where}: `middlewatch checkpoints`"
+    resume = f"the newest save{where}: `middlewatch checkpoints`"
     if not any(math.isfinite(s.loss) for s in before if s.loss is not None):
         if before:
             return ""
@@ -40,25 +40,39 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
             "look at the first batch: is a value of the input NaN or infinite, are all labels ignored, does the loss take the "
             "logarithm of 0 or divide by 0 there (`torch.autograd.set_detect_anomaly(True)` names the operation)"
         )
-    rates = _values([*before, *at], "lr")
-    if len(rates) > 1 and rates == sorted(rates) and rates[-1] >= RISES * rates[0] > 0:
-        return (
-            f"lower the peak of the learning rate, or warm up more slowly: it was still rising, from {number(rates[0])} to "
-            f"{number(rates[-1])}; {resume}"
-        )
+    if rising := _rising([*before, *at]):
+        return f"{rising}; {resume}"
     norms = _values([*before, *at], "grad_norm")
     if len(norms) > 2 and norms[-1] >= JUMPS * median(norms[:-1]) > 0:
         return (
-            f"clip the gradients (`max_norm=1.0`), and look at the batch of that step: their norm went from {number(median(norms[:-1]))} "
-            f"to {number(norms[-1])} right before; {resume}"
+            f"look at the batch of that step, and whether gradients are clipped (`max_norm=1.0`): their norm went from "
+            f"{number(median(norms[:-1]))} to {number(norms[-1])} right before; {resume}"
         )
     losses = _values(before, "train_loss")
     if losses[-1] >= CLIMBS * min(losses) > 0:
-        return f"lower the learning rate: the loss had climbed from {number(min(losses))} to {number(losses[-1])} before it was NaN; {resume}"
+        return f"look at the learning rate, which is too high: the loss had climbed from {number(min(losses))} to {number(losses[-1])} before it was NaN; {resume}"
     return (
-        "find which operation of that step gives it: run it again from the newest save"
-        f"{where} with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`); the loss was "
-        f"{number(losses[-1])} and quiet until then, so that one batch or one operation is at fault"
+        "find which operation of that step gives it, from the newest save"
+        f"{where} on, with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`): the loss was "
+        f"{number(losses[-1])} and quiet before it, so that one batch or one operation is at fault"
+    )
+
+
+def step_by_rate(view: View, line: int, file: str, step: float | None) -> str:
+    """The first step for a loss that jumped at this line while the learning rate was still rising; else empty."""
+    known = [s for s in view.steps if s.file == file and 0 < s.line <= line][-LOOK:]
+    rising = _rising(known)
+    where = "" if step is None else f" before step {number(step)}"
+    return rising and f"{rising}; the newest save{where}: `middlewatch checkpoints`"
+
+
+def _rising(steps: Sequence[Step]) -> str:
+    rates = _values(steps, "lr")
+    if len(rates) < 2 or rates != sorted(rates) or not rates[-1] >= RISES * rates[0] > 0:
+        return ""
+    return (
+        "look at the peak of the learning rate, which is too high, or at its warm-up: it was still rising, from "
+        f"{number(rates[0])} to {number(rates[-1])}"
     )
 
 
