@@ -52,6 +52,10 @@ TWICE_S = 60.0
 """Seconds within which it is written again (our choice: some loggers write a block of reports)."""
 
 
+SETTLED = 0.5
+"""Part of an announced jump below which what is left of it is no divergence (our choice)."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Section `[sentinels.loss_spike]`."""
@@ -130,7 +134,14 @@ def _pages(jump: Jump, limits: Limits) -> bool:
     patience = limits.rough_reports if jump.rough else limits.gross_reports
     if jump.swept:
         patience = limits.patience_reports
+    if _settles(jump):
+        return False
     return jump.gross and jump.high >= patience
+
+
+def _settles(jump: Jump) -> bool:
+    """True for a jump that was announced, and of which more than half is gone: what is left is a new level, or is learnt yet."""
+    return jump.swept and jump.undone < SETTLED * jump.lost
 
 
 def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
@@ -142,7 +153,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
         jump.state == "open" and jump.gross and over and proven and not jump.swept and jump.high
     )
     patient = jump.gross or jump.reports >= limits.patience_reports
-    lasting = jump.state == "lasting" and patient
+    lasting = jump.state == "lasting" and patient and not _settles(jump)
     excused = _excused(jump, limits)
     # What wakes somebody is no spike, which one would wait for.
     wakes = view.live and jump.back is None and not jump.reset and _pages(jump, limits)

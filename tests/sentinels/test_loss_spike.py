@@ -90,6 +90,15 @@ def test_after_an_announced_stage_or_weight_it_gets_more_time(story: Story) -> N
     assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.CRITICAL)
 
 
+def test_what_is_left_of_an_announced_jump_is_a_new_level(story: Story) -> None:
+    trained(story).phase("stage", "阶段 2：网页+代码，损失会先上升")
+    up(story, 9.0, 2)
+    for value in (5.0, 4.0, 3.5, 3.0):
+        assert only(up(story, value, 2)).severity is Severity.INFO
+    for _ in range(12):
+        assert only(up(story, 2.6, 5)).severity is Severity.INFO
+
+
 def test_a_stage_long_ago_explains_nothing(story: Story) -> None:
     trained(story).phase("stage", "lambda_bc raised to 100")
     up(story, 2.1, 6)
