@@ -1,0 +1,5 @@
+#!/bin/bash
+set -e
+export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
+python pretraiter.py
+python entrainer.py
