@@ -13,7 +13,7 @@ from ..replay.one_log import FileLine, proof
 from ..replay.stood import stood
 from ..replay.subject import Subject
 from ..replay.verdict import UNWRITTEN, LogTrouble
-from ..report.first_steps import first_step_in_log, values_in
+from ..report.first_steps import BY_MESSAGE, first_step_in_log, values_in
 from ..report.known_errors import known_step
 from ..report.words import filled
 
@@ -44,11 +44,13 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
     stopped, waited = stood(subject.case.view.events) if cause == "interrupted" else ("", "")
     match = _REASON.search(said)
     below, known_below = _below(subject, place, said)
+    last = str(told.newest.details.get("chain_last", ""))
     reasons = tuple(
         (label, words)
         for label, words in (
             (match["label"], match["what"]) if match else ("", ""),
             ("because", below),
+            ("at last", last if last not in said else ""),
             ("stopped", stopped),
         )
         if words
@@ -61,6 +63,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
         or told.newest.remedy
         or told.first.remedy
         or known_below
+        or (known_step(last) if cause in BY_MESSAGE else "")
         or by_proof
     )
     usual = entry.first_step.text if entry is not None and entry.steps else ""

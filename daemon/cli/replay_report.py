@@ -128,9 +128,10 @@ def _sentence(subject: Subject) -> str:
         return console.clean(mask(root[0].newest.summary)) + went_on
     if subject.ending.verdict == "finished":
         place = subject.finished_at
-        return f"the run reached its end{after}" + (
-            f", line {grouped(place.line)}" if place else ""
-        )
+        reached = f", line {grouped(place.line)}" if place else ""
+        at, words = subject.ran_out
+        data = f"; before that, line {grouped(at)}: {console.clean(mask(words))}" if words else ""
+        return f"the run reached its end{after}{reached}{data}"
     if begun := subject.ending.newest_start:
         return f"the newest start in this log, line {grouped(begun)}, has no fatal error and no line that says done"
     if last is None and not subject.story.reports:
@@ -179,18 +180,21 @@ def _resume(subject: Subject, width: int) -> list[Row]:
     root, saves = subject.root, subject.story.saves
     limit = math.inf if root is None else root[0].first.line
     failed = None if root is None else wrote_last(subject, root[0])
-    whole = (s for s in reversed(saves) if s.at.order < limit and s.at.order != failed)
-    good = next(whole, None)
+    before = [s for s in saves if s.at.order < limit and s.at.order != failed]
+    if before and subject.ending.cause in ("ckpt_corrupt", "ckpt_mismatch"):
+        # The newest one is what could not be read: it, and what else was saved with it.
+        before = [s for s in before if s.at.step != before[-1].at.step]
+    good = before[-1] if before else None
     if good is None:
         if not saves:
             return []
         return _labelled("resume", "every known checkpoint was saved after the trouble", width)
     step = "" if good.at.step is None else f"step {grouped(good.at.step)}, "
-    before = " before the trouble" if root is not None else ""
+    when = " before the trouble" if root is not None else ""
     where = f"line {grouped(good.at.line)}"
     if len(subject.logs) > 1:
         where = f"{console.clean(good.at.file)}, {where}"
-    claim = f"{step}saved{before} ({where}), as the log claims"
+    claim = f"{step}saved{when} ({where}), as the log claims"
     if good.path is None:
         return _labelled("resume", claim, width)
     path = console.clean(mask(good.path))

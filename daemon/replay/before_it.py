@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from ..parsers.last_words import RAN_OUT
+
 _WARNED = re.compile(
     r"(?P<file>[\w./\\:~+-]{1,200}\.py):(?P<line>\d+): RuntimeWarning: (?P<what>(?:invalid value|divide by zero|overflow) encountered in \w+)"
 )
@@ -100,3 +102,11 @@ def alike(tail: Sequence[tuple[int, str]]) -> tuple[int, str]:
             break
         count += 1
     return (count, texts[-1][:200]) if count >= ALIKE else (0, "")
+
+
+def ran_out(tail: Sequence[tuple[int, str]]) -> tuple[int, str]:
+    """(line, words) where a library says that the data ended before the plan; (0, "") if none does."""
+    found = ((number, match) for number, text in tail if (match := RAN_OUT.search(text)))
+    return next(
+        ((number, match.string[match.start() :][:100].strip()) for number, match in found), (0, "")
+    )

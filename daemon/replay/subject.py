@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from middlewatch.sentinels.kit.numbers import number
 
-from .before_it import alike
+from .before_it import alike, ran_out
 from .log_input import LogInput
 from .log_stream import LogStream
 from .many_logs import RunReplay, root
@@ -50,6 +50,8 @@ class Subject:
     """The proof at a place with its reason, where that is known."""
     below: Mapping[FileLine, str] = field(default_factory=dict)
     """What stands below it."""
+    ran_out: tuple[int, str] = (0, "")
+    """The line in which a library says that the data ended before the plan, and its words."""
     alike: tuple[int, str] = (0, "")
     """How many of the last lines complain of the same, and the last of them."""
     ends: Sequence[Record] = field(default_factory=list)
@@ -73,6 +75,7 @@ class Subject:
             proofs=replay.proofs,
             below=replay.below,
             alike=alike(replay.reader.tail),
+            ran_out=ran_out(replay.reader.tail),
             ending=replay.ending,
             finished_at=None if line is None else FileLine(source.name, line),
             story=story,

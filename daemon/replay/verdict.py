@@ -230,7 +230,8 @@ def _root(fatal: list[Finding], begun_again: int) -> str | None:
     exact = [
         f
         for f in fatal
-        if f.trouble not in SIDE_EFFECTS and not _follows(f, fatal) and not _outlived(f, fatal)
+        if f.trouble not in SIDE_EFFECTS
+        and not (_follows(f, fatal) or _outlived(f, fatal) or _taken_down(f, fatal))
     ]
     roots = [f for f in exact if _role(f) == "root"] or exact
     own = [f for f in roots if f.trouble not in WAITS]
@@ -258,6 +259,16 @@ def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
         return any(f.details.get("script") for f in before)
     return (
         end.trouble == "dataloader_worker_killed" and "exit code 1" in end.summary and any(before)
+    )
+
+
+def _taken_down(one: Finding, fatal: Sequence[Finding]) -> bool:
+    """Whether the scheduler cancelled the step only because a task of it had ended: srun says so right before."""
+    ended = (
+        f.line for f in fatal if f.trouble == "rank_failed" and "srun: error" in f.evidence[0].text
+    )
+    return one.trouble == "slurm_cancelled" and any(
+        0 < one.line - line <= AT_ONCE for line in ended
     )
 
 

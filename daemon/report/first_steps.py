@@ -20,7 +20,7 @@ BROKEN_XIDS = frozenset((48, 79, 95, 119, 120, 140, 143))
 BY_MESSAGE = frozenset(
     (
         *("python_exception", "launch_error", "rank_failed", "ckpt_mismatch", "cuda_device_assert"),
-        *("host_alloc_failed", "accel_oom", "network_error"),
+        *("host_alloc_failed", "accel_oom", "network_error", "nccl_error", "gloo_error"),
     )
 )
 """Classes under which many kinds of error come: what the message says decides the first step."""

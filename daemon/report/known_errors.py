@@ -61,6 +61,21 @@ _ROWS: tuple[tuple[str, str], ...] = (
         "samples of one batch have the sizes [{a}] and [{b}]: resize or crop them alike, pad them in a collate_fn, or take out the odd one",
     ),
     (
+        (r"expected sequence of length \d+ at dim \d+ \(got \d+\)|Unable to create tensor, you should probably activate truncation"),
+        ("samples of one batch have different lengths: pad them as they are put together (`DataCollatorWithPadding`, or give the "
+        "Trainer its `processing_class`), in the evaluation set as well"),
+    ),
+    (
+        r"Found indices in 'edge_index' that are larger than (?P<most>\d+) \(got (?P<got>\d+)\)",
+        ("edges name node {got}, but there are rows for 0 to {most} only: map the ids to rows before the edges are built, drop edges to "
+        "unknown nodes, and check `edge_index.max() < x.size(0)`"),
+    ),
+    (
+        r"you must first build vocabulary|corpus is empty|[Ee]mpty vocabulary",
+        ("the corpus gave no words: print the first sentences after the tokeniser, and repair what it throws away (another alphabet, a wrong "
+        "encoding, an empty file)"),
+    ),
+    (
         (r"label must be in [\[(]0, ?1[\])]|label and prediction size not match|Target (?P<odd>-?\d+) is out of bounds|"
         r"Assertion `?\(?t(?:arget)? >= 0 && t(?:arget)? < n_classes|Assertion `?cur_target >= 0|"
         r"Received a label value of|label value .{0,40}outside the valid range|y contains previously unseen labels|"
@@ -180,6 +195,17 @@ _ROWS: tuple[tuple[str, str], ...] = (
     (
         r"DLL load failed while importing (?P<name>\w{1,80})",
         "a library that {name} needs is not on this Windows machine: install the Visual C++ Redistributable, and {name} again for this Python",
+    ),
+    # -- several processes ---------------------------------------------------------------------------
+    (
+        r"Duplicate GPU detected",
+        ("two ranks have taken the same GPU: choose it by LOCAL_RANK (`torch.cuda.set_device(local_rank)` before the process group); "
+        "under srun that is SLURM_LOCALID, and each task must see all GPUs of its node"),
+    ),
+    (
+        r"[Rr]eceived data size doesn't match expected size|collective mismatch|Detected mismatch between collectives",
+        ("the ranks called different collectives: usually one has fewer batches than the others. Give each the same number (even "
+        "shards, `drop_last=True`, or DDP's Join), and look for a branch that only one rank takes"),
     ),
     # -- the hub and logins -----------------------------------------------------------------------
     (

@@ -253,11 +253,13 @@ def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
 
 
 def _place(one: Trouble) -> dict[str, object]:
-    """The line where a chain of exceptions ends that this one began (``chain_ends``), and where the
+    """Where and how a chain of exceptions ends that this one began, and where the
     program's own code was, by the newest traceback: that of the first exception of a chain shows only
     the frames below the one that caught it."""
     newest = one.newest.details
-    chain: dict[str, object] = {"chain_ends": one.newest.line} if newest.get("chained") else {}
+    chain: dict[str, object] = {}
+    if newest.get("chained"):
+        chain = {"chain_ends": one.newest.line, "chain_last": one.newest.text[:300]}
     known = "frame" in one.first.details
     if known or one.newest.text != one.first.text or "frame" not in newest:
         return chain

@@ -76,3 +76,70 @@ def test_the_usual_first_step_is_told_with_the_second(
     )
     assert "do first Compare the size of /dev/shm" in said
     assert "then Restart the container with --shm-size" in said
+
+
+CHAIN = """\
+step 1 loss 2.0
+Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/torch_geometric/nn/conv/message_passing.py", line 267, in _index_select
+    return src.index_select(0, index)
+IndexError: index out of range in self
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/w/gnn.py", line 31, in <module>
+    out = model(x, edge_index)
+  File "/opt/lib/python3.11/site-packages/torch_geometric/nn/conv/message_passing.py", line 282, in _index_select_safe
+    raise IndexError(
+IndexError: Found indices in 'edge_index' that are larger than 2399 (got 2599).
+"""
+CANCELLED = """\
+gpu041:183:183 [0] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000
+[rank0]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251, invalid usage, NCCL version 2.21.5
+srun: error: gpu041: tasks 0-1: Exited with exit code 1
+srun: Terminating StepId=4417309.0
+slurmstepd: error: *** STEP 4417309.0 ON gpu041 CANCELLED AT 2026-03-11T09:52:37 ***
+"""
+TORN = """\
+step 25 loss 1.0
+saved checkpoint to out/checkpoint-25/model.pt
+step 50 loss 0.9
+saved checkpoint to out/checkpoint-50/model.pt
+step 60 loss 0.9
+resuming from out/checkpoint-50
+RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory
+"""
+
+
+def test_what_a_library_says_at_last_says_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = report(tmp_path, capsys, CHAIN)
+    assert "at last IndexError: Found indices in 'edge_index'" in said
+    assert "edges name node 2599, but there are rows for 0 to 2399 only" in said
+
+
+def test_a_step_that_srun_takes_down_after_its_tasks_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = report(tmp_path, capsys, CANCELLED)
+    assert "cause nccl_error" in said
+    assert "SLURM_LOCALID" in said
+
+
+def test_the_save_that_could_not_be_read_is_not_where_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = report(tmp_path, capsys, TORN)
+    assert "resume out/checkpoint-25/model.pt" in said
+
+
+def test_data_that_ran_out_in_a_run_that_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    epochs = [f"Epoch {n}/3\n37/37 - 1s - loss: 0.{9 - n}" for n in (1, 2, 3)]
+    warned = "trainer.py:164: UserWarning: Your input ran out of data; interrupting training."
+    assert "ran out of data" in report(
+        tmp_path, capsys, "\n".join([epochs[0], warned, *epochs[1:], ""])
+    )
