@@ -194,7 +194,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     onset = jump.onset
     return Finding(
         trouble="loss_diverged" if diverged else "loss_spike",
-        remedy=step_by_rate(view, onset.line, jump.file, onset.step),
+        remedy=step_by_rate(view, onset.line, jump.file, onset.step) if diverged else "",
         key=f"{jump.metric}:{jump.number}",
         severity=severity,
         summary=summary,
