@@ -48,7 +48,7 @@ class Open:
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
-        *("load", "error", "blank", "thread", "frame", "frame_line", "inner", "cause"),
+        *("load", "error", "blank", "thread", "frame", "frame_line", "inner"),
     )
 
 

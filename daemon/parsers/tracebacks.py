@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from middlewatch.sentinels.kit.codec import Keyed
+from middlewatch.sentinels.kit.codec import UNSAVED, Keyed
 
 from .frames import frame_of
 from .raised import Open, Raised
@@ -149,9 +149,9 @@ class Tracebacks:
     """Number of lines within which the traceback announced in this way may still begin."""
     _thread: str = ""
     """The thread of which the newest such line spoke."""
-    _raised: str = ""
+    _raised: str = field(default="", metadata=UNSAVED)
     """The newest exception, or the first one of its chain."""
-    _raised_by: str = ""
+    _raised_by: str = field(default="", metadata=UNSAVED)
     """The prefix of its lines."""
 
     @property

@@ -65,8 +65,17 @@ def _step(incident: Incident, entry: HandbookPage | None, container: str) -> tup
         own = _LIMIT.replace("NAME", container)
     if own or incident.remedy:
         return own or incident.remedy, True
-    # The program's own files are in its container, or lie under another path out here.
-    if said := _by_message(incident, its_files=not container):
+    said, usual = _by_message(incident), entry.first_step.text if entry and entry.steps else ""
+    if said and container:
+        # The program's own files are in there, or lie under another path out here: its log says where it was.
+        return f"{said}; {usual}" if usual else said, is_safe(said)
+    own_file = (
+        own_code(incident.details)
+        if incident.trouble == "python_exception" and not container
+        else ""
+    )
+    if said or own_file:
+        said = "; ".join(filter(None, (said, own_file)))
         return said, is_safe(said)
     if entry and entry.steps:
         return entry.first_step.text, entry.first_step.safe
@@ -88,14 +97,12 @@ def _by_evidence(incident: Incident) -> str:
     return ""
 
 
-def _by_message(incident: Incident, *, its_files: bool) -> str:
-    """The step that its exception asks for, and where the program's own code was."""
+def _by_message(incident: Incident) -> str:
+    """The step that its exception asks for; empty when none is known for it."""
+    details = incident.details
     if incident.trouble not in BY_MESSAGE:
         return ""
-    details = incident.details
-    known = known_step(f"{details.get('exception', '')}: {details.get('message', '')}")
-    own = own_code(details) if its_files and incident.trouble == "python_exception" else ""
-    return "; ".join(filter(None, (known, own)))
+    return known_step(f"{details.get('exception', '')}: {details.get('message', '')}")
 
 
 def _values(incident: Incident, spec: RunSpec | None) -> dict[str, str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from ..config.secrets import mask
+
 _SHAPE = r"(?:torch\.Size\()?[\[(](?P<{0}>[\d, ]{{1,60}})[\])]"
 
 _ROWS: tuple[tuple[str, str], ...] = (
@@ -236,7 +238,8 @@ def is_safe(step: str) -> bool:
 
 
 def known_step(text: str) -> str:
-    """The first step for this message; empty when none is known for it."""
+    """The first step for this message; empty when none is known for it. What it quotes of it has no secrets."""
+    text = mask(text)
     for pattern, step in _PATTERNS:
         if found := pattern.search(text):
             return step.format(**found.groupdict())

@@ -53,7 +53,7 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
         return f"look at the learning rate, which is too high: the loss had climbed from {number(min(losses))} to {number(losses[-1])} before it was NaN; {resume}"
     return (
         "find which operation of that step gives it, from the newest save"
-        f"{where} on, with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`): the loss was "
+        f"{where} on (`middlewatch checkpoints`), with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`): the loss was "
         f"{number(losses[-1])} and quiet before it, so that one batch or one operation is at fault"
     )
 

@@ -89,3 +89,9 @@ def test_the_names_in_a_command_come_from_the_proof() -> None:
     assert values_in(text) == {"MOUNT": "/root/ckpts", "DIR": "/root/ckpts"}
     assert values_in("ConnectError (host: huggingface.co)") == {"HOST": "huggingface.co"}
     assert values_in("KeyError: '$(rm -rf /)'") == {}
+
+
+def test_what_it_quotes_has_no_secret() -> None:
+    token = "hf_" + "a1B2" * 9
+    assert token not in known_step(f"KeyError: '{token}'")
+    assert token[:20] not in known_step(f"ValueError: could not convert string to float: '{token}'")
