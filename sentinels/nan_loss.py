@@ -68,6 +68,8 @@ FAILED = 8
 """Trials in a row that ended with an error, from which the search only costs money (our choice)."""
 TRAININGS, DROPPED = 3, 3
 """Trainings that began anew in one run, from which the next may do so as well, and reports until then (our choice)."""
+MEASURED = 2
+"""Finite losses behind a line that says NaN, by which that line is no longer believed (our choice)."""
 UNPROVEN_S, REPORTS = 30.0, 3.0
 """Seconds, and usual distances of reports, without a report after a line that says NaN, from which the
 line alone is told: whoever skips a batch goes on with the next one (our choice)."""
@@ -264,6 +266,8 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             continue  # by design, though it was the last step
         lasts = len([e for e in events[-wanted:] if not view.went_on_after(e)]) == wanted
         well = view.ending is None or (ended_well(view) and completed(view))
+        if view.live and not lasts and _contradicted(view, newest):
+            continue
         if view.live and well and not lasts:
             if not newest.fatal and view.now - newest.at < _unproven_s(view):
                 continue  # the next reports will show whether it was one batch
@@ -283,6 +287,22 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             line=newest.line,
             details={**newest.details, "rank": newest.rank, "count": len(events)},
         )
+
+
+def _contradicted(view: View, event: LogEvent) -> bool:
+    """True for a line about the training loss when the reports behind it have finite ones, or may come yet: what a
+    model writes, or a text that is learnt, speaks of NaN as well."""
+    if ABOUT.get(event.trouble) != "train_loss" or view.ending is not None or view.ended:
+        return False
+    after = [
+        s.loss
+        for s in view.steps
+        if s.file == event.file and s.line > event.line and s.loss is not None
+    ]
+    if after:
+        return len(after) >= MEASURED and all(map(math.isfinite, after[-MEASURED:]))
+    rhythm = pace(view.step_times)
+    return rhythm is not None and view.now - event.at < min(UNPROVEN_S, MEASURED * rhythm.typical_s)
 
 
 def _unproven_s(view: View) -> float:

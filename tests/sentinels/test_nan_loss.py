@@ -148,8 +148,9 @@ def test_patience_is_a_setting(story: Story) -> None:
 
 
 def test_a_program_that_says_so_and_ends(story: Story) -> None:
-    story.train(5).says("loss_nan", "Loss is nan, stopping training")
-    (finding,) = story.asks("nan_loss")
+    story.train(12).says("loss_nan", "Loss is nan, stopping training")
+    assert story.asks("nan_loss") == [], "the next report may show that it goes on"
+    (finding,) = story.wait(3).asks("nan_loss")
     assert finding.severity is Severity.WARNING, "it may skip this batch"
     (finding,) = story.end(1).asks("nan_loss")
     assert (finding.severity, finding.fatal) == (Severity.CRITICAL, True)
@@ -280,6 +281,20 @@ def test_one_training_after_the_other_in_words_that_nobody_knows(story: Story) -
 
 def test_a_single_training_is_told_at_once(story: Story) -> None:
     assert training(training(story, 5.0, 2.0, 1.0), nan).asks("nan_loss")
+
+
+def test_finite_losses_behind_a_line_that_says_nan(story: Story) -> None:
+    """What a model writes as a sample, or an error of another program, is contradicted by what is measured."""
+    story.train(60).says("loss_nan", "loss is nan after step 400")
+    assert story.asks("nan_loss") == [], "the next reports show it"
+    story.step(train_loss=0.2).step(train_loss=0.2)
+    assert story.asks("nan_loss") == []
+    assert story.says("loss_nan", "loss is nan after step 400").end(1).asks("nan_loss")
+
+
+def test_a_line_that_says_nan_and_no_report_behind_it(story: Story) -> None:
+    story.train(60).says("loss_nan", "non-finite loss, stopping")
+    assert story.wait(5).asks("nan_loss")
 
 
 def test_a_search_in_which_every_trial_diverges(story: Story) -> None:
