@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import sqrt
 
 from .kit import Evidence, Finding, GpuSample, LogEvent, Sentinel, Severity, Step, View
 from .kit.gpus import newest, possible, used
@@ -160,9 +161,14 @@ def _now_and_usually(speed: Collapse) -> str:
 
 
 def _as_before(view: View, limits: Limits, speed: Windows) -> bool:
-    """True while GPUs or processes work as usual: then a step is more work than before."""
+    """True while GPUs or processes work as usual, or nearly: then a step is more work than before.
+
+    A run that waits works less by as much as it is slower. Half way between that and the usual work, on the scale
+    of ratios, decides: of a run at a quarter of its speed, half of the usual work.
+    """
     work, _ = _work(view, speed)
-    return work is not None and work >= limits.works_ratio
+    waits = max(speed.long_ratio, speed.short_ratio)
+    return work is not None and work >= min(limits.works_ratio, sqrt(waits))
 
 
 def _known(view: View) -> bool:
