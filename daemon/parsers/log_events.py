@@ -91,6 +91,9 @@ def of_line(text: str, rows: Iterable[int], place: LogPosition) -> list[LogEvent
     return said
 
 
+_OFFLINE = "outgoing traffic has been disabled"
+
+
 def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     """The events of one traceback: of an exact class if there is one, else of its exception."""
     details: dict[str, object] = {"traceback_line": raised.head_line}
@@ -121,6 +124,8 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
         and not (raised.data and row.trouble == "ckpt_corrupt")
         # what handles an error, and lacks a module for that, is no start that failed
         and not (raised.chained and row.trouble == "launch_error")
+        # with the hub switched off, no network was asked
+        and not (row.trouble == "network_error" and _OFFLINE in raised.cause)
     ]
     said: list[LogEvent] = []
     # the exception of a script that started another one is a separate trouble

@@ -211,6 +211,11 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ),
     # -- the hub and logins -----------------------------------------------------------------------
     (
+        r"outgoing traffic has been disabled|OfflineModeIsEnabled",
+        ("compare the path of the model or data set with what is on this disk, letter by letter (`ls -ld PATH`): it is not there, and the hub is "
+        "switched off (HF_HUB_OFFLINE); copy it back, or fetch it once with the hub on"),
+    ),
+    (
         r"gated repo|Access to model .{1,120} is restricted|awaiting a review|401 Client Error|Repository Not Found for url",
         "log in with an account that may read it (`hf auth login`, or HF_TOKEN), accept its terms on its page, and compare the name letter by letter",
     ),

@@ -164,3 +164,27 @@ def test_a_log_that_ends_with_the_same_complaint() -> None:
     assert alike(waits[:4]) == (0, "")
     assert alike([(n, f"step {n} loss 0.{n}") for n in range(1, 9)]) == (0, "")
     assert alike([]) == (0, "")
+
+
+OFFLINE = """\
+Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/transformers/utils/hub.py", line 402, in cached_files
+    hf_hub_download(path)
+huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files in the disk cache and outgoing traffic has been disabled. To enable hf.co look-ups and downloads online, set 'local_files_only' to False.
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/w/tune.py", line 12, in <module>
+    model = AutoModel.from_pretrained("models/base-v3")
+OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.
+"""
+
+
+def test_no_network_was_asked_with_the_hub_switched_off() -> None:
+    _, end, _ = replayed(OFFLINE)
+    assert end["cause"] == "python_exception"
+    _, end, _ = replayed(
+        OFFLINE.replace(" and outgoing traffic has been disabled", ". Please check your connection")
+    )
+    assert end["cause"] == "network_error"
