@@ -19,7 +19,6 @@ from ..report.words import filled
 
 _REASON = re.compile(r" \((?P<label>before it|because|host): (?P<what>.+)\)$")
 """What is put behind a proof; see :func:`~middlewatch.daemon.replay.one_log.with_reason`."""
-_BEFORE_IT = "(before it: "
 MANY_SAVES = 4
 """Saves on a full file system from which keeping fewer of them is the first step (our choice)."""
 
@@ -50,7 +49,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
         for label, words in (
             (match["label"], match["what"]) if match else ("", ""),
             ("because", below),
-            ("at last", last if last not in said else ""),
+            ("raised as", last if last not in said else ""),
             ("stopped", stopped),
         )
         if words
@@ -58,7 +57,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
     by_proof = first_step_in_log(cause, place.line, said, told.newest.details)
     own = (
         waited
-        or (by_proof if _BEFORE_IT in said else "")
+        or subject.steps.get(place, "")
         or _fewer_saves(subject, told)
         or told.newest.remedy
         or told.first.remedy
@@ -111,7 +110,7 @@ def _fewer_saves(subject: Subject, told: LogTrouble) -> str:
     if wrote_last(subject, told) is None or saves < MANY_SAVES:
         return ""
     return (
-        f"make room where the saves go (`df -h DIR; df -i DIR; du -xsh DIR/*`), and keep fewer of them from now on: it was the {saves}th "
+        f"make room where the saves go (`df -h DIR; df -i DIR; du -xsh DIR/*`), and keep fewer of them from now on, after {saves} saves "
         "(`save_total_limit`, `save_top_k`, `save_best_only`), or save to a larger place; then go on from the newest whole one"
     )
 

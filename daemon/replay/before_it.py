@@ -23,8 +23,13 @@ RISING = 0.8
 _UNITS = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 
 
-def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> str:
-    """What the lines above the proof of this class show; empty for nothing. ``tail``: (number, text)."""
+NOTHING = ("", "")
+
+
+def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> tuple[str, str]:
+    """(what the lines around the proof of this class show, the first step that follows); both empty for nothing.
+
+    ``tail``: (number, text) of the last lines of the log."""
     above = [text for number, text in tail if number < line]
     if trouble in ("loss_nan", "loss_inf", "grad_nonfinite"):
         return _arithmetic(above)
@@ -32,16 +37,22 @@ def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> str:
         return _late_rank([text for _, text in tail])
     if trouble in ("process_killed", "cgroup_oom_kill", "host_alloc_failed"):
         return _growth(above)
-    return ""
+    return NOTHING
 
 
-def _arithmetic(above: Sequence[str]) -> str:
+def _arithmetic(above: Sequence[str]) -> tuple[str, str]:
     """The first warning of NumPy about a result that is no number."""
     match = next((found for text in above if (found := _WARNED.search(text))), None)
-    return "" if match is None else f"{match['file']}:{match['line']}: {match['what']}"
+    if match is None:
+        return NOTHING
+    step = (
+        f"guard line {match['line']} of {match['file']}: NumPy said there `{match['what']}`, and what it gave there is the "
+        "first that was no number (a division by 0, a logarithm of 0, a constant that is normalised)"
+    )
+    return f"{match['file']}:{match['line']}: {match['what']}", step
 
 
-def _growth(above: Sequence[str]) -> str:
+def _growth(above: Sequence[str]) -> tuple[str, str]:
     """That the memory, which the program itself reports, has grown all the time."""
     seen: dict[str, list[tuple[float, str]]] = {}
     for text in above:
@@ -57,8 +68,14 @@ def _growth(above: Sequence[str]) -> str:
         rises = sum(after >= before for (before, _), (after, _) in pairwise(values))
         steady = rises >= RISING * (len(values) - 1)
         if len(values) >= LEAST and steady and values[-1][0] >= GROWN * values[0][0] > 0:
-            return f"{name} rose from {values[0][1]} to {values[-1][1]}"
-    return ""
+            grew = f"{name} rose from {values[0][1]} to {values[-1][1]}"
+            step = (
+                f"stop the growth: {grew}. Usual reasons: tensors that are kept with their graphs (`.item()`, `.detach()`), "
+                "lists and caches that nobody empties, data copied into each loader worker. That it was killed for memory: "
+                "`dmesg -T | grep -i 'killed process' | tail -3`"
+            )
+            return grew, step
+    return NOTHING
 
 
 _ENQUEUED = re.compile(
@@ -67,20 +84,23 @@ _ENQUEUED = re.compile(
 """What the watchdog of each rank writes (PyTorch, ``ProcessGroupNCCL.cpp``)."""
 
 
-def _late_rank(lines: Sequence[str]) -> str:
+def _late_rank(lines: Sequence[str]) -> tuple[str, str]:
     """The rank that did not enter the collective that the others wait in, by the last work that each enqueued."""
     last: dict[int, int] = {}
     for text in lines:
         if match := _ENQUEUED.search(text):
             last.setdefault(int(match["rank"]), int(match["last"]))
-    if len(last) < 2:
-        return ""
-    lowest, others = min(last.values()), max(last.values())
+    lowest, others = min(last.values(), default=0), max(last.values(), default=0)
     late = sorted(rank for rank, work in last.items() if work == lowest)
     if lowest == others or 2 * len(late) > len(last):
-        return ""
+        return NOTHING
     ranks = f"rank {late[0]}" if len(late) == 1 else f"ranks {', '.join(map(str, late[:4]))}"
-    return f"{ranks} enqueued no work after {lowest}, the others went on to {others}"
+    step = (
+        f"find what {ranks} did from then on, outside of the collective: its log up to the time-out, and its stack next time "
+        "(`py-spy dump`, TORCH_NCCL_TRACE_BUFFER_SIZE=2000); usual reasons: data that came late or ran out there, a branch that only "
+        "it took, a save, a full disk, a GPU that fell out (`dmesg`)"
+    )
+    return f"{ranks} enqueued no work after {lowest}, the others went on to {others}", step
 
 
 ALIKE = 5

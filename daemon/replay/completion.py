@@ -32,8 +32,6 @@ NEWEST = 16
 """Newest reports of which the lines are kept: more than an error has lines that look like one."""
 EVALUATIONS = 4
 """After so many evaluations at one interval, one at a shorter interval is the final evaluation."""
-ROUND = 50
-"""Epochs, and multiples of them, that people plan."""
 PEAK = 1e-3
 """A learning rate that fell steadily to this fraction of its peak has come to the end of its
 schedule: a cosine is there after 98 % of its steps, a linear one after 99.9 %."""
@@ -60,8 +58,6 @@ class Completion:
         self._epoch: float | None = None
         self._first_epoch: float | None = None
         self._epochs: float | None = None
-        self._counted = 0
-        """Epochs that were reported."""
         self._reports = 0
         self._reports_before = 0
         self._batch: float | None = None
@@ -164,7 +160,6 @@ class Completion:
             self._first_epoch = whole
         if whole != self._epoch:
             self._reports_before, self._reports, self._epoch = self._reports, 0, whole
-            self._counted += 1
             self._batch_before, self._batch = self._batch, None
         self._reports += 1
         if number is not None:
@@ -173,28 +168,32 @@ class Completion:
     def finished_line(self, view: View) -> int | None:
         """The line where the log shows that the run reached its end; ``None`` if none does."""
         total = planned(view)
-        if total and self.last_step is not None and self._reached(total):
-            return self.last_step_line
-        if self._epochs and self._through_epochs(self._epochs):
-            return self.done_line or self._last_line
+        through = self._through_plan(total)
+        if through is not None:
+            return through
         if self._short_of(total) and not self._certain:
             return None
         if self.done_line is not None:
             return self.done_line
         if self._as_set():
             return self._last_line
-        if not total and (self._last_evaluation() or self._rate_ran_out() or self._round_epochs()):
+        if not total and (self._last_evaluation() or self._rate_ran_out()):
             return self._last_line
         return None
 
     def came_through(self, view: View, after: int) -> bool:
         """Whether training went on below a line and reached the last step or epoch of its plan: what had ended there was
         an earlier start, or part of the job."""
-        total = planned(view)
-        through = (total and self.last_step is not None and self._reached(total)) or (
-            self._epochs and self._through_epochs(self._epochs)
-        )
-        return bool(through) and sum(line > after for line, _ in self._newest) >= WENT_ON
+        went_on = sum(line > after for line, _ in self._newest) >= WENT_ON
+        return went_on and self._through_plan(planned(view)) is not None
+
+    def _through_plan(self, total: float | None) -> int | None:
+        """The line where the last step or epoch of the plan was reached; ``None`` if none was."""
+        if total and self.last_step is not None and self._reached(total):
+            return self.last_step_line
+        if self._epochs and self._through_epochs(self._epochs):
+            return self.done_line or self._last_line
+        return None
 
     def closed_line(self, view: View) -> int | None:
         """The last line, where the lines after the loop or its counters show that it was left; for a
@@ -236,15 +235,6 @@ class Completion:
         return self._epoch != self._first_epoch and (
             self._reports >= OF_AN_EPOCH * self._reports_before
         )
-
-    def _round_epochs(self) -> bool:
-        """One report an epoch, and a round number of them: what stops by accident does so at any other epoch in 49 of 50
-        cases."""
-        if self._epoch is None or self._epochs or self._first_epoch not in (0.0, 1.0):
-            return False
-        count = self._epoch - self._first_epoch + 1
-        alone = self._reports == self._reports_before == 1
-        return alone and count >= ROUND and count % ROUND == 0 and count == self._counted
 
     def _last_evaluation(self) -> bool:
         """The log ends with an evaluation at a shorter interval, once training has ended."""

@@ -6,7 +6,6 @@ once, with the line where it first shows; the verdict says how the run ended.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Union
 
@@ -29,6 +28,7 @@ from ..judge.history import BoxHistory, RunHistory
 from ..judge.incidents import Incidents
 from ..parsers.backlog import OpenReader, everything
 from ..parsers.df_tables import full_disks
+from ..parsers.hosts import host_in
 from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
@@ -62,7 +62,6 @@ lost, as the accumulators see every step, and a log of a million steps with a do
 read five times as fast."""
 
 
-_HOST = re.compile(r"(?:https?://|host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d{1,5})?)")
 BELOW = 12
 """Lines below an error that may still be its message."""
 HOST_LINES = 40
@@ -147,6 +146,8 @@ class Replay:
         """After the end: the proof at each of these places, with the reason that the lines around it give."""
         self.below: dict[FileLine, str] = {}
         """After the end: what stands below the proof of a trouble that ended the run, up to twelve lines."""
+        self.steps: dict[FileLine, str] = {}
+        """After the end: the first step that the lines around a proof ask for; empty where they ask for none."""
         self.ending = Ending("cut", None, None)
         self._listen = listen
         self._opening = b""
@@ -193,6 +194,8 @@ class Replay:
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             record = self._whole(finding(each, place, each.first.decided_line), words)
+            shown, self.steps[place] = before_it(record["class"], record["line"], tail)
+            record["evidence"] = with_reason(record["evidence"], shown, "")
             self.proofs[place] = record["evidence"]
             if record["fatal"]:
                 after = (text for n, text in tail if record["line"] < n <= record["line"] + BELOW)
@@ -220,8 +223,6 @@ class Replay:
             record["evidence"] = mask(f"{record['evidence']} {said}".strip())[:400]
         if record["class"] == "network_error" and (host := self._host(record)):
             record["evidence"] = f"{record['evidence'][:300]} (host: {host})"
-        if shown := before_it(record["class"], record["line"], self.reader.tail):
-            record["evidence"] = with_reason(record["evidence"], shown, "")
         if record["fatal"] and 0 < words.block_line <= record["line"]:
             block = [(n, text) for n, text in self.reader.tail if n >= words.block_line]
             because = words.because if record["line"] >= words.error_line else ""
@@ -231,11 +232,10 @@ class Replay:
 
     def _host(self, record: Record) -> str:
         """The host that the lines around a network error speak of, the nearest one first; empty for none."""
-        if _HOST.search(record["evidence"]):
+        if host_in(record["evidence"]):
             return ""
         near = sorted(self.reader.tail, key=lambda one: abs(one[0] - record["line"]))
-        found = (_HOST.search(text) for _, text in near[:HOST_LINES])
-        return next((match["host"] for match in found if match), "")
+        return next((host for _, text in near[:HOST_LINES] if (host := host_in(text))), "")
 
     def _judged(self, troubles: list[LogTrouble]) -> Ending:
         return judge(

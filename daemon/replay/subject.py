@@ -50,6 +50,8 @@ class Subject:
     """The proof at a place with its reason, where that is known."""
     below: Mapping[FileLine, str] = field(default_factory=dict)
     """What stands below it."""
+    steps: Mapping[FileLine, str] = field(default_factory=dict)
+    """The first step that the lines around it ask for."""
     ran_out: tuple[int, str] = (0, "")
     """The line in which a library says that the data ended before the plan, and its words."""
     alike: tuple[int, str] = (0, "")
@@ -74,6 +76,7 @@ class Subject:
             troubles=replay.troubles,
             proofs=replay.proofs,
             below=replay.below,
+            steps=replay.steps,
             alike=alike(replay.reader.tail),
             ran_out=ran_out(replay.reader.tail),
             ending=replay.ending,

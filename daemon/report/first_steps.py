@@ -12,6 +12,7 @@ from middlewatch.sentinels.kit import HandbookPage
 from ..config.run_spec import RunSpec
 from ..judge.incidents import Incident
 from ..parsers.exit_status import signal_of
+from ..parsers.hosts import host_in
 from .known_errors import is_safe, known_step
 from .words import filled
 
@@ -65,17 +66,14 @@ def _step(incident: Incident, entry: HandbookPage | None, container: str) -> tup
         own = _LIMIT.replace("NAME", container)
     if own or incident.remedy:
         return own or incident.remedy, True
-    said, usual = _by_message(incident), entry.first_step.text if entry and entry.steps else ""
-    if said and container:
-        # The program's own files are in there, or lie under another path out here: its log says where it was.
-        return f"{said}; {usual}" if usual else said, is_safe(said)
-    own_file = (
-        own_code(incident.details)
-        if incident.trouble == "python_exception" and not container
-        else ""
-    )
-    if said or own_file:
-        said = "; ".join(filter(None, (said, own_file)))
+    known, where = _by_message(incident), ""
+    if not container and incident.trouble == "python_exception":
+        where = own_code(incident.details)
+    elif container and known and entry and entry.steps:
+        where = (
+            entry.first_step.text
+        )  # its files are in there, or lie under another path out here: its log says more
+    if said := "; ".join(filter(None, (known, where))):
         return said, is_safe(said)
     if entry and entry.steps:
         return entry.first_step.text, entry.first_step.safe
@@ -150,12 +148,6 @@ _LIMITS = {
 }
 
 
-_MADE = re.compile(
-    r"\(before it: (?P<file>[\w./\\:~+-]+\.py):(?P<line>\d+): (?P<what>[\w ]+ encountered in \w+)\)"
-)
-_LATE = re.compile(r"\(before it: (?P<ranks>ranks? [\d, ]+) enqueued no work after \d+")
-_GROWN = re.compile(r"\(before it: (?P<what>[\w ]+ rose from [\w. ]+ to [\w. ]+)\)")
-"""What :mod:`~middlewatch.daemon.replay.before_it` puts behind a proof."""
 _OF_WORKER = (
     (
         "bus error",
@@ -224,23 +216,6 @@ def first_step_in_log(
     if known and trouble not in _TRACEBACKS:
         own = own_code(details)
         return f"{known}; {own}" if own else known
-    if trouble in ("loss_nan", "loss_inf", "grad_nonfinite") and (made := _MADE.search(text)):
-        return (
-            f"guard line {made['line']} of {made['file']}: NumPy said there `{made['what']}`, and what it gave there is the "
-            "first that was no number (a division by 0, a logarithm of 0, a constant that is normalised)"
-        )
-    if late := _LATE.search(text):
-        return (
-            f"find what {late['ranks']} did from then on, outside of the collective: its log up to the time-out, and its stack next time "
-            "(`py-spy dump`, TORCH_NCCL_TRACE_BUFFER_SIZE=2000); usual reasons: data that came late or ran out there, a branch that only "
-            "it took, a save, a full disk, a GPU that fell out (`dmesg`)"
-        )
-    if grown := _GROWN.search(text):
-        return (
-            f"stop the growth: {grown['what']}. Usual reasons: tensors that are kept with their graphs (`.item()`, `.detach()`), "
-            "lists and caches that nobody empties, data copied into each loader worker. That it was killed for memory: "
-            "`dmesg -T | grep -i 'killed process' | tail -3`"
-        )
     low, signal = text.lower(), signal_of(text)
     for number, words in _LIMITS.items():
         if signal == number or f"(-{number})" in text:
@@ -296,7 +271,6 @@ def first_step_in_log(
 
 
 _AT = re.compile(r"['\"](?P<path>/[\w./~+=-]{1,300}/)[\w.+=-]{1,255}['\"]")
-_HOST = re.compile(r"(?:https?://|host: |host='|resolve ')(?P<host>[\w-]+(?:\.[\w-]+)+)")
 
 
 def values_in(text: str) -> dict[str, str]:
@@ -306,8 +280,8 @@ def values_in(text: str) -> dict[str, str]:
     paths = [match["path"].rstrip("/") for match in _AT.finditer(text)]
     if paths and paths[-1]:
         found = {"MOUNT": paths[-1], "DIR": paths[-1]}
-    if host := _HOST.search(text):
-        found["HOST"] = host["host"]
+    if host := host_in(text):
+        found["HOST"] = host
     return found
 
 

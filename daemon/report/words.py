@@ -52,8 +52,8 @@ def sentence(text: str, otherwise: str = "") -> str:
 
 
 def filled(step: str, values: Mapping[str, str], typed: Mapping[str, str] | None = None) -> str:
-    """A step of a remedy with the values of the run for ``PID``, ``LOG``, ``DIR``, ``MOUNT`` and
-    ``PATH``; a name without a value stays. ``typed``: values that a shell takes as they are."""
+    """A step of a remedy with the values of the run for ``PID``, ``LOG``, ``DIR``, ``MOUNT``,
+    ``PATH`` and ``HOST``; a name without a value stays. ``typed``: values that a shell takes as they are."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2] or "DIR"

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from middlewatch.daemon.sources.nvml import Nvml
@@ -163,36 +164,23 @@ def test_a_training_is_seen_on_its_gpu_and_ends_in_silence(box: Box) -> None:
     assert not [t for t in told if "CRITICAL" in t or "WARNING" in t], told
 
 
-def test_what_it_costs_beside_a_training(box: Box) -> None:
+def test_the_watch_itself_uses_no_gpu(box: Box) -> None:
+    """No context of its own on the card; what it costs beside a training is recorded on the way."""
     run = box.run(*_training("none"), name="gpt")
     box.steps(100, run)
-    daemon = box.ask("ping")["pid"]
-
-    def used() -> dict[str, float]:
-        import psutil
-
-        all_of = [psutil.Process(daemon), *psutil.Process(daemon).children(recursive=True)]
-        costs = {}
-        for one in all_of:
-            words = one.cmdline()
-            if one.pid != daemon and str(PROGRAM) in words:
-                continue
-            name = (
-                "daemon"
-                if one.pid == daemon
-                else next((w for w in words if w.endswith(".py")), words[-1])[-40:]
-            )
-            times = one.cpu_times()
-            costs[name] = times.user + times.system
-            costs[f"{name} rss MiB"] = one.memory_info().rss / (1 << 20)
-        return costs
-
-    before = used()
+    daemon = psutil.Process(box.ask("ping")["pid"])
+    ours = [
+        daemon,
+        *(p for p in daemon.children(recursive=True) if str(PROGRAM) not in p.cmdline()),
+    ]
+    before = {p.pid: sum(p.cpu_times()[:2]) for p in ours}
     time.sleep(40.0)
-    after = used()
-    cores = {k: (v if "rss" in k else (v - before.get(k, 0.0)) / 40.0) for k, v in after.items()}
-    _record(test="cost", cores={k: round(v, 4) for k, v in cores.items()})
-    assert box.status(run)["state"] == "running"
+    for one in ours:
+        spent = (sum(one.cpu_times()[:2]) - before[one.pid]) / 40.0
+        rss = one.memory_info().rss / (1 << 20)
+        _record(test="cost", words=one.cmdline()[-2:], cores=round(spent, 4), rss_mib=round(rss, 1))
+    assert box.status(run)["pid"] in _users()
+    assert not {p.pid for p in ours} & _users()
 
 
 def test_a_hang_beside_a_neighbour_that_keeps_the_gpu_busy(box: Box) -> None:

@@ -49,7 +49,7 @@ def test_a_save_that_was_only_announced_is_not_where_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = report(tmp_path, capsys, SAVES + FULL)
-    assert "keep fewer of them from now on: it was the 6th" in said
+    assert "keep fewer of them from now on, after 6 saves" in said
     assert "`df -h saves; df -i saves" in said
     assert "resume saves/stand_005.keras" in said
 
@@ -116,7 +116,7 @@ def test_what_a_library_says_at_last_says_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = report(tmp_path, capsys, CHAIN)
-    assert "at last IndexError: Found indices in 'edge_index'" in said
+    assert "raised as IndexError: Found indices in 'edge_index'" in said
     assert "edges name node 2599, but there are rows for 0 to 2399 only" in said
 
 
@@ -143,3 +143,10 @@ def test_data_that_ran_out_in_a_run_that_finished(
     assert "ran out of data" in report(
         tmp_path, capsys, "\n".join([epochs[0], warned, *epochs[1:], ""])
     )
+
+
+def test_what_grew_until_a_kill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grows = "".join(f"epoch {n} loss 0.{90 - n} rss {1 + 0.5 * n:.2f} GB\n" for n in range(8))
+    said = report(tmp_path, capsys, f"{grows}run.sh: line 3: 19635 Killed    python t.py\n")
+    assert "before it rss rose from 1.00 GB to 4.50 GB" in said
+    assert "do first stop the growth" in said

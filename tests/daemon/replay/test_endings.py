@@ -525,26 +525,6 @@ def test_a_crash_on_windows_is_no_exception_of_the_launcher(status: str) -> None
     assert (last["verdict"], last["cause"]) == ("failed", "segfault")
 
 
-@pytest.mark.parametrize(
-    ("first", "count", "verdict"),
-    [
-        (0, 50, "finished"),
-        (1, 100, "finished"),
-        (1, 49, "cut"),
-        (0, 73, "cut"),
-        (1, 40, "cut"),
-        (5, 50, "cut"),
-    ],
-)
-def test_a_round_number_of_epochs_with_one_report_each(
-    first: int, count: int, verdict: str
-) -> None:
-    form = '{{"train_loss": {loss:.4f}, "test_loss": {loss:.4f}, "epoch": {n}, "n_parameters": 43}}'
-    assert ending(rows(form, first, first + count - 1))["verdict"] == verdict
-    twice = rows(form + "\n" + form, first, first + count - 1)
-    assert ending(twice)["verdict"] == "cut"
-
-
 STARTS = """\
 epoch {n}/30 step 0/56 loss {loss:.4f}
 epoch {n}/30 step 40/56 loss {loss:.4f}"""

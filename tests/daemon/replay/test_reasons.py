@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from middlewatch.daemon.replay.before_it import alike, before_it
+from middlewatch.daemon.replay.before_it import NOTHING, alike, before_it
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 from middlewatch.daemon.replay.stood import stood
 from middlewatch.sentinels.kit import discover
@@ -116,12 +116,14 @@ def test_a_barrier_that_waits_for_a_rank_that_has_raised() -> None:
 def test_memory_that_grew_until_the_kill() -> None:
     lines = [f"epoch {n} loss 0.{90 - n} rss {1 + 0.5 * n:.2f} GB" for n in range(8)]
     numbered = list(enumerate([*lines, "run.sh: line 3: 19635 Killed    python t.py"], 1))
-    assert before_it("process_killed", 9, numbered) == "rss rose from 1.00 GB to 4.50 GB"
-    assert before_it("python_exception", 9, numbered) == ""
+    shown, step = before_it("process_killed", 9, numbered)
+    assert shown == "rss rose from 1.00 GB to 4.50 GB"
+    assert step.startswith(f"stop the growth: {shown}")
+    assert before_it("python_exception", 9, numbered) == NOTHING
     flat = [(n, f"epoch {n} rss 1.{n % 3} GB") for n in range(1, 9)]
-    assert before_it("process_killed", 9, flat) == ""
+    assert before_it("process_killed", 9, flat) == NOTHING
     gpu = [(n, f"epoch {n} gpu memory {n}.0 GB") for n in range(1, 9)]
-    assert before_it("process_killed", 9, gpu) == ""
+    assert before_it("process_killed", 9, gpu) == NOTHING
 
 
 def test_the_warning_of_numpy_before_a_nan() -> None:
@@ -129,8 +131,10 @@ def test_the_warning_of_numpy_before_a_nan() -> None:
         (1, "/w/env.py:18: RuntimeWarning: invalid value encountered in divide"),
         (2, "  w = (w - w.mean()) / w.std()"),
     ]
-    assert before_it("loss_nan", 9, tail) == "/w/env.py:18: invalid value encountered in divide"
-    assert before_it("loss_nan", 1, tail) == ""
+    shown, step = before_it("loss_nan", 9, tail)
+    assert shown == "/w/env.py:18: invalid value encountered in divide"
+    assert step.startswith("guard line 18 of /w/env.py")
+    assert before_it("loss_nan", 1, tail) == NOTHING
 
 
 def test_the_host_of_a_network_error() -> None:
@@ -149,10 +153,11 @@ WATCHDOG = "[rank{0}]:[E1125 00:42:28 ProcessGroupNCCL.cpp:2262] [PG ID 0 Rank {
 
 def test_the_rank_that_did_not_come() -> None:
     late = list(enumerate((WATCHDOG.format(rank, 12 if rank == 2 else 57) for rank in range(4)), 1))
-    said = "rank 2 enqueued no work after 12, the others went on to 57"
-    assert before_it("nccl_timeout", 1, late) == said
-    assert before_it("nccl_timeout", 1, late[:1]) == ""
-    assert before_it("nccl_timeout", 1, [(n, WATCHDOG.format(n, 57)) for n in range(4)]) == ""
+    shown, step = before_it("nccl_timeout", 1, late)
+    assert shown == "rank 2 enqueued no work after 12, the others went on to 57"
+    assert step.startswith("find what rank 2 did")
+    assert before_it("nccl_timeout", 1, late[:1]) == NOTHING
+    assert before_it("nccl_timeout", 1, [(n, WATCHDOG.format(n, 57)) for n in range(4)]) == NOTHING
 
 
 def test_a_log_that_ends_with_the_same_complaint() -> None:

@@ -72,22 +72,11 @@ def test_it_goes_before_the_own_code() -> None:
     assert step.index("without 'target'") < step.index("look at line 19 of /w/ddp.py")
 
 
-@pytest.mark.parametrize(
-    ("trouble", "text", "step"),
-    [
-        ("loss_nan", "ValueError: nan (before it: /w/env.py:18: invalid value encountered in divide)", "guard line 18 of /w/env.py"),
-        ("process_killed", "run.sh: line 3: 9 Killed python t.py (before it: rss rose from 0.37 GB to 6.78 GB)",
-         "stop the growth: rss rose from 0.37 GB to 6.78 GB"),
-    ],
-)  # fmt: skip
-def test_what_stood_before_it(trouble: str, text: str, step: str) -> None:
-    assert step in first_step_in_log(trouble, 9, text)
-
-
 def test_the_names_in_a_command_come_from_the_proof() -> None:
     text = "OSError: [Errno 28] No space left on device: '/tmp/a1' -> '/root/ckpts/last.ckpt'"
     assert values_in(text) == {"MOUNT": "/root/ckpts", "DIR": "/root/ckpts"}
     assert values_in("ConnectError (host: huggingface.co)") == {"HOST": "huggingface.co"}
+    assert values_in("at http://127.0.0.1:5000/api") == {"HOST": "127.0.0.1:5000"}
     assert values_in("KeyError: '$(rm -rf /)'") == {}
 
 
