@@ -265,7 +265,9 @@ def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
 def _taken_down(one: Finding, fatal: Sequence[Finding]) -> bool:
     """Whether the scheduler cancelled the step only because a task of it had ended: srun says so right before."""
     ended = (
-        f.line for f in fatal if f.trouble == "rank_failed" and "srun: error" in f.evidence[0].text
+        f.line
+        for f in fatal
+        if f.trouble == "rank_failed" and any("srun: error" in e.text for e in f.evidence)
     )
     return one.trouble == "slurm_cancelled" and any(
         0 < one.line - line <= AT_ONCE for line in ended
