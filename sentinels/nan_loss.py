@@ -70,6 +70,8 @@ TRAININGS, DROPPED = 3, 3
 """Trainings that began anew in one run, from which the next may do so as well, and reports until then (our choice)."""
 MEASURED = 2
 """Finite losses behind a line that says NaN, by which that line is no longer believed (our choice)."""
+AWAITED_S = 3.0
+"""Seconds for which these are waited for at least: a log is read once a second, in pieces (our choice)."""
 UNPROVEN_S, REPORTS = 30.0, 3.0
 """Seconds, and usual distances of reports, without a report after a line that says NaN, from which the
 line alone is told: whoever skips a batch goes on with the next one (our choice)."""
@@ -299,10 +301,12 @@ def _contradicted(view: View, event: LogEvent) -> bool:
         for s in view.steps
         if s.file == event.file and s.line > event.line and s.loss is not None
     ]
-    if after:
-        return len(after) >= MEASURED and all(map(math.isfinite, after[-MEASURED:]))
+    if not all(map(math.isfinite, after)):
+        return False
     rhythm = pace(view.step_times)
-    return rhythm is not None and view.now - event.at < min(UNPROVEN_S, MEASURED * rhythm.typical_s)
+    if len(after) >= MEASURED or rhythm is None:
+        return len(after) >= MEASURED
+    return view.now - event.at < min(UNPROVEN_S, max(AWAITED_S, REPORTS * rhythm.typical_s))
 
 
 def _unproven_s(view: View) -> float:
