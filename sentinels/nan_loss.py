@@ -268,7 +268,7 @@ def _told(view: View, in_a_row: int) -> Iterator[Finding]:
             continue  # by design, though it was the last step
         lasts = len([e for e in events[-wanted:] if not view.went_on_after(e)]) == wanted
         well = view.ending is None or (ended_well(view) and completed(view))
-        if view.live and not lasts and _contradicted(view, newest):
+        if view.live and _contradicted(view, newest):
             continue
         if view.live and well and not lasts:
             if not newest.fatal and view.now - newest.at < _unproven_s(view):

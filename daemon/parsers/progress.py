@@ -20,6 +20,7 @@ from .numbers.fields import Values
 from .numbers.metrics import LineReport
 from .numbers.series import RowBuffer
 from .text import decode, plain
+from .turn import Turn
 
 HEAD_LINES = 12
 """Limit on the further lines of a record after its head; OLMo-core and rsl-rl need fewer."""
@@ -61,8 +62,7 @@ class Progress:
     """(time, step, all values finite) of the redraw that was reported last."""
     _measured: bool = False
     """The open record has had a measure (:data:`MEASURES`)."""
-    _last: float | None = None
-    """Step of the last report that had one."""
+    _turn: Turn = field(default_factory=Turn)
     _total: float | None = None
     """Total steps that the program announced before it began."""
     _epochs: float | None = None
@@ -112,7 +112,6 @@ class Progress:
         if not lines:
             return []
         self._measured = True
-        self._last = self._last if step is None else step
         total = self._total if step is not None and step <= (self._total or 0.0) else None
         return [
             Step(now, step, named, epoch, total, rank, self.file, line, plain(text))
@@ -132,22 +131,26 @@ class Progress:
 
     def plain_step(
         self, values: Values, now: float, line: int, rank: int | None, piece: bytes
-    ) -> Step:
-        """What :meth:`report` makes of the most usual report: a line with a step and measures."""
+    ) -> tuple[Step, ...]:
+        """What :meth:`report` makes of the most usual report: a line with a step and measures. None or one step."""
         step, named = values.step, values.named
         if self.learning and "train_loss" in named:
             named["loss"] = named.pop("train_loss")
+        added = sum(named.values())
+        finite = added - added == 0.0
+        if not finite and self._strange(step, named):
+            return ()
         self._head, self._head_left = (step, values.epoch), HEAD_LINES
         self._head_full, self._head_weak, self._measured = True, False, True
         self._head_key = ""
         self._bar_left -= 1
-        self._last = step
+        if step is not None:
+            self._turn.steps.append(step)
         total = values.total
         if total is None and self._total is not None and step is not None:
             total = self._total if step <= self._total else None
         number = values.rank if values.rank is not None else rank
-        added = sum(named.values())
-        return Step(
+        said = Step(
             now,
             step,
             named,
@@ -156,10 +159,11 @@ class Progress:
             None if number is None else int(number),
             self.file,
             line,
-            "" if added - added == 0.0 else plain(decode(piece)),
+            "" if finite else plain(decode(piece)),
             None,
             self._time.read(piece) if self._time.left else None,
         )
+        return (said,)
 
     def report(
         self,
@@ -209,10 +213,10 @@ class Progress:
         step, epoch = self._counted(report, values, named)
         worth = self._worth(report, step, epoch, named)
         self._measured = not named.keys().isdisjoint(MEASURES) or (self._measured and report.inner)
-        if not worth:
+        if not worth or self._strange(step, named):
             return said
         if step is not None:
-            self._last = step
+            self._turn.steps.append(step)
         total = values.total
         if total is None and self._total is not None and not report.bar:
             total = self._total if step is not None and step <= self._total else None
@@ -238,6 +242,12 @@ class Progress:
                 )
             )
         return said
+
+    def _strange(self, step: float | None, named: dict[str, float]) -> bool:
+        """Whether it is a lone loss that is not finite, at a step at which the run cannot be."""
+        if step is None or len(named) > 1 or math.isfinite(named.get("train_loss", 0.0)):
+            return False
+        return not self._turn.takes(step)
 
     def _without_missing(self, named: dict[str, float]) -> None:
         """Take out what a table shows as NaN because there was no evaluation for this row, as pandas does.

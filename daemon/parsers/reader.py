@@ -168,7 +168,7 @@ class LogReader:
             values = known.plan.read(line)
             if values is None or not self._progress.takes_plain(known.report, values):
                 return False
-            said.append(self._progress.plain_step(values, now, number, self.rank, line))
+            said += self._progress.plain_step(values, now, number, self.rank, line)
         tail = self._tail
         if tail and tail[-1][0] == number:
             tail.pop()
@@ -224,7 +224,7 @@ class LogReader:
                 if plan is not None and not tracing and number - self._code[0] > code.WINDOW:
                     report, values = known.report, plan.read(piece)
                     if values is not None and ended and progress.takes_plain(report, values):
-                        said.append(progress.plain_step(values, now, number, self.rank, piece))
+                        said += progress.plain_step(values, now, number, self.rank, piece)
                         active = True
                         continue
                     self._report(report, values, decode(piece), number, ended, now, said)
