@@ -159,7 +159,9 @@ def test_a_program_that_says_so_and_ends(story: Story) -> None:
 
 def test_a_program_that_says_so_again_and_again(story: Story) -> None:
     story.train(5).says("loss_nan").says("loss_nan")
-    assert story.asks("nan_loss") == [], "two lines at once: the next reports show whether they are true"
+    assert story.asks("nan_loss") == [], (
+        "two lines at once: the next reports show whether they are true"
+    )
     (finding,) = story.wait(5).asks("nan_loss")
     assert (finding.severity, finding.details["count"]) == (Severity.CRITICAL, 2)
 

@@ -60,7 +60,7 @@ def test_a_counter_that_goes_on_elsewhere_is_believed_at_the_third_report() -> N
 )
 def test_no_nan_of_the_own_counter_is_left_out(apart: int, count: int, gaps: list[int]) -> None:
     steps = [n * apart for n in range(1, count + 1)]
-    bad = []
+    bad: list[int] = []
     for gap in gaps:
         bad.append((bad or steps)[-1] + gap * apart)
     assert bad_steps([*usual(*steps), *(f"step {n} loss nan" for n in bad)]) == bad

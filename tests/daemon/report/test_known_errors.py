@@ -7,7 +7,7 @@ import re
 import pytest
 
 from middlewatch.daemon.report.first_steps import first_step_in_log, values_in
-from middlewatch.daemon.report.known_errors import _ROWS, known_step
+from middlewatch.daemon.report.known_errors import ROWS, known_step
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,40 @@ from middlewatch.daemon.report.known_errors import _ROWS, known_step
         ("OSError: You are trying to access a gated repo.", "hf auth login"),
         ("OSError: [WinError 1455] The paging file is too small for this operation", "paging file of Windows"),
         ("KeyError: 'target'", "without 'target'"),
+        ("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge", "git lfs pull"),
+        ("OSError: unsloth/x does not appear to have a file named config.json. Checkout", "config.json is not in it"),
+        ("ValueError: No valid checkpoint found in output directory (out)", "list what is in the folder of the saves"),
+        ("RuntimeError: The checkpoint being loaded used a DP world size of 8 but the current world size is 4.", "start it with 8 ranks"),
+        ("pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.", "look at its size and its first bytes"),
+        ("cv2.error: OpenCV(4.9.0) /io/x.cpp:182: error: (-215:Assertion failed) !_src.empty() in function 'cvtColor'", "cv2.imread gave None"),
+        ('ValueError: Unknown split "validation". Should be one of [\'train\', \'test\'].', "the splits ['train', 'test'] and no validation"),
+        ("ValueError: The model did not return a loss from the inputs, only the following keys: logits.", "rename the column of the answers to `labels`"),
+        ("KeyError: \"['alter'] not in index\"", "df.columns.tolist()"),
+        ("ValueError: Found input variables with inconsistent numbers of samples: [90, 80]", "90 rows and the answers 80"),
+        ("ValueError: X has 12 features, but StandardScaler is expecting 14 features as input.", "StandardScaler was fitted on 14 columns and gets 12 now"),
+        ("lightgbm.basic.LightGBMError: Do not support special JSON characters in feature name.", "rename the columns"),
+        ("ValueError: pandas dtypes must be int, float or bool.\nFields with bad pandas dtypes: city: object", ".astype('category')"),
+        ("_catboost.CatBoostError: Bad value for num_feature[non_default_doc_idx=0,feature_idx=2]=\"north\": Cannot convert", "cat_features"),
+        ("RuntimeError: Given groups=1, weight of size [64, 3, 7, 7], expected input[8, 4, 64, 64] to have 3 channels, but got 4 channels instead",
+         "the layer wants 3 channels and gets 4"),
+        ("TypeError: scan body function carry input and carry output must have equal types, but they differ", "changes its type or shape"),
+        ("jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].", "jax.lax.cond"),
+        ("ValueError: Arguments `target` and `output` must have the same rank (ndim).", "sparse_categorical_crossentropy"),
+        ('ValueError: Input 0 of layer "conv2d" is incompatible with the layer: expected min_ndim=4, found ndim=3.', "expects min_ndim=4 and got ndim=3"),
+        ("ValueError: Attempting to unscale FP16 gradients.", "keep the weights that are trained in float32"),
+        ("MisconfigurationException: `ModelCheckpoint(monitor='val_acc')` could not find the monitored key in the returned metrics", "compare the name that is monitored"),
+        ("ValueError: --load_best_model_at_end requires the save and eval strategy to match, but found", "the same strategy"),
+        ("ValueError: Target modules {'q_proj'} not found in the base model. Please check", "print the names of the layers"),
+        ("AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step", "micro batch of a GPU x accumulation"),
+        ("RuntimeError: Cannot re-initialize CUDA in forked subprocess.", "keep CUDA out of Dataset"),
+        ("torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. EADDRINUSE", "ss -ltnp"),
+        ("RuntimeError: CUDA error: invalid device ordinal", "use LOCAL_RANK, not RANK"),
+        ("botocore.exceptions.NoCredentialsError: Unable to locate credentials", "aws sts get-caller-identity"),
+        ("requests.exceptions.SSLError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", "date -u"),
+        ("huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url", "how many processes ask at once"),
+        ("omegaconf.errors.MissingMandatoryValue: Missing mandatory value: data.path", "the setting data.path has no value"),
+        ("yaml.scanner.ScannerError: mapping values are not allowed here", "no valid YAML"),
+        ("PermissionError: [Errno 13] Permission denied: '/data/out'", "id -un"),
         ("RuntimeError: something that nobody has seen", ""),
     ],
 )  # fmt: skip
@@ -53,7 +87,7 @@ def test_what_a_message_asks_for(text: str, step: str) -> None:
 
 def test_no_step_asks_for_what_its_pattern_may_not_have_found() -> None:
     """A name in a step is a group of its pattern that stands in no alternative."""
-    for pattern, step in _ROWS:
+    for pattern, step in ROWS:
         names = set(re.findall(r"\{(\w+)", step))
         groups = set(re.compile(pattern).groupindex)
         assert names <= groups, pattern
