@@ -96,7 +96,7 @@ ROWS: tuple[tuple[str, str], ...] = (
         "a value of a jitted function was kept outside of it: return it instead of storing it (in self, in a list, in a global)",
     ),
     (
-        r"(?:B|b)uffer has been deleted or donated|Array has been deleted",
+        r"has been deleted or donated|Array has been deleted",
         "an array is used after it was donated to a jitted call: use what the call returns, or leave it out of `donate_argnums`",
     ),
     (
