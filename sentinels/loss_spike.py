@@ -6,6 +6,8 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     slow rise of a tenth of the progress is found by the sum of small deviations, and told when the
     evaluation loss rises too, or when it lasts thirty reports. A jump lower than an earlier
     one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
+    A loss that climbs from its lowest level, block after block, to 1.25 times that and twice as far as it ever did and came
+    back, is a warning, and critical at 1.5 times: that needs no noise, which smoothed logs do not show.
     In the first eight reports, before the noise is known, a loss of ten times and a gradient norm of
     ten thousand times all before are a jump together, in one report.
     If the learning rate climbs, report after report, above all that the run had before, and the loss
@@ -35,6 +37,7 @@ from math import isclose
 
 from .kit import Evidence, Finding, LogEvent, Sentinel, Severity, Step, View
 from .kit.loss.before_nan import step_by_rate
+from .kit.loss.climb import SURE
 from .kit.loss.collapse import KEY, collapsed, learnt_again
 from .kit.loss.finite import Finiteness
 from .kit.loss.gradients import Gradient
@@ -225,7 +228,7 @@ def _of_slow(jump: Jump, limits: Limits) -> Severity:
     """A slow rise is a note until the evaluation loss, or a later look, agrees."""
     if not jump.agreed or jump.state == "back" or _excused(jump, limits):
         return Severity.INFO
-    sure = jump.driven > 0.0 or jump.lost >= limits.large_ratio
+    sure = jump.driven > 0.0 or jump.climbed >= SURE or jump.lost >= limits.large_ratio
     return Severity.CRITICAL if sure else Severity.WARNING
 
 

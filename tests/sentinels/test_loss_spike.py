@@ -14,11 +14,11 @@ from middlewatch.sentinels.loss_spike import Limits
 from .story import Story
 
 
-def trained(story: Story, count: int = 200, **more: Any) -> Story:
-    """A loss that falls from 10 to about 2, in its usual noise."""
+def trained(story: Story, count: int = 200, level: float = 2.0, **more: Any) -> Story:
+    """A loss that falls by 8, from 10 to about 2, in its usual noise."""
     dice = random.Random(3)
     for n in range(count):
-        story.step(train_loss=2 + 8 * math.exp(-n / 40) + dice.gauss(0, 0.03), **more)
+        story.step(train_loss=level + 8 * math.exp(-n / 40) + dice.gauss(0, 0.03), **more)
     return story
 
 
@@ -238,16 +238,17 @@ def test_what_a_line_says_is_told_of_an_old_log(story: Story) -> None:
     assert only(story).trouble == "loss_diverged"
 
 
-def rising(story: Story, count: int, each: float = 0.016) -> Story:
+def rising(story: Story, count: int, each: float = 0.016, level: float = 2.0) -> Story:
     dice = random.Random(5)
     for n in range(count):
-        story.step(train_loss=2.0 + each * n + dice.gauss(0, 0.03))
+        story.step(train_loss=level + each * n + dice.gauss(0, 0.03))
     return story
 
 
 def test_a_slow_rise_is_told_when_a_later_look_agrees(story: Story) -> None:
-    assert rising(trained(story, 400), 75).asks("loss_spike") == []
-    finding = only(up(story, 3.3, 30))
+    """Of a loss of 20, which has not climbed far: by what was learnt alone."""
+    assert rising(trained(story, 400, 20.0), 75, level=20.0).asks("loss_spike") == []
+    finding = only(up(story, 21.3, 30))
     assert (finding.trouble, finding.severity) == ("loss_diverged", Severity.WARNING)
     assert "has risen" in finding.summary
 
@@ -257,14 +258,14 @@ def test_one_of_less_than_a_tenth_of_the_progress_is_none(story: Story) -> None:
     assert story.asks("loss_spike") == []
 
 
-@pytest.mark.parametrize(("evaluated", "severities"), [(2.4, [Severity.WARNING]), (2.05, [])])
+@pytest.mark.parametrize(("evaluated", "severities"), [(20.4, [Severity.WARNING]), (20.05, [])])
 def test_an_evaluation_that_rises_agrees(
     story: Story, evaluated: float, severities: list[Severity]
 ) -> None:
-    trained(story, 400)
-    for loss in (2.12, 2.1, 2.09):
+    trained(story, 400, 20.0)
+    for loss in (20.12, 20.1, 20.09):
         story.step(by=0, train_loss=None, eval_loss=loss)
-    rising(story, 75)
+    rising(story, 75, level=20.0)
     story.step(by=0, train_loss=None, eval_loss=evaluated)
     assert [f.severity for f in story.asks("loss_spike")] == severities
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
 from ..observations import Observation, Step
-from .series import manner
+from .manners import manner
 
 FILES = 8
 """Logs that are followed at most."""

@@ -93,7 +93,7 @@ class Jumps:
                 slow.decided = series.newest[-1]
                 self._hush(slow)
         else:
-            series.jump = self._new(file, series, onset, base, spread)
+            series.jump = self.begin(file, series, onset, base, spread)
             series.jump.gross, series.jump.lost, series.jump.top = gross, lost, top
             series.jump.norms = norms
             series.jump.record, series.jump.upon = record, series.under is not None
@@ -130,9 +130,10 @@ class Jumps:
             return True
         return False
 
-    def _new(
+    def begin(
         self, file: str, series: LossSeries, onset: LoggedValue, base: float, spread: float
     ) -> Jump:
+        """Keep a new jump, with what is known about the run at this report."""
         jump = Jump(
             series.metric,
             file,
@@ -167,7 +168,7 @@ class Jumps:
         if series.rates.rose or series.rates.started_over():
             return
         now = series.newest[-1]
-        slow = series.slow = self._new(file, series, series.rising or now, rise.base, rise.noise)
+        slow = series.slow = self.begin(file, series, series.rising or now, rise.base, rise.noise)
         slow.slow, slow.top = True, now.value
         slow.planned = series.rates.started_over(rise.since)
         slow.lost = (now.value - rise.base) / progress_of(series, rise.base)
@@ -199,7 +200,7 @@ class Jumps:
     def driven(self, file: str, series: LossSeries, driven: Driven) -> None:
         """The learning rate climbs higher than ever, and the loss does not fall any more."""
         now = series.newest[-1]
-        told = self._new(file, series, now, driven.base, driven.noise)
+        told = self.begin(file, series, now, driven.base, driven.noise)
         told.slow, told.top, told.driven = True, now.value, driven.times
         told.lost = (now.value - driven.base) / progress_of(series, driven.base)
         if driven.far:

@@ -10,17 +10,19 @@ from ..accumulator import Accumulator, LoggedValue
 from ..codec import Keyed
 from ..numbers import median
 from ..observations import LogEvent, Observation, Phase, Step
+from .climbing import climbed
 from .exploding import explodes, goes_on, is_confirmed
 from .finite import FORGOTTEN, is_component
 from .gradients import Gradient, Gradients
 from .jumps import KEPT, Jumps
+from .manners import manner
 from .missing_loss import Missing, ReportForms
 from .reopened import follow_open
-from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset, manner
+from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset
 from .spikes import GROSS, OF_LAST
 from .trajectory import BEGINNING
 from .witnesses import YOUNG, Witnesses
-from .zeros import AGREED, Zeros
+from .zeros import AGREED, Zeros, all_right
 
 SERIES = 8
 """Series (files, or components of a loss) that are followed at most."""
@@ -251,7 +253,7 @@ class Losses(Accumulator):
         nothing = -series.nothing <= value <= series.nothing
         if nothing or series.zeros is not None:
             self._zero(series, mark, nothing=nothing)
-            if nothing and series.zeros is not None and _all_right(seen):
+            if nothing and series.zeros is not None and all_right(seen):
                 series.zeros.all_right = True
         if not nothing:  # else a mask or a bug: do not learn that level
             self._judge(seen.file, series, mark)
@@ -296,10 +298,14 @@ class Losses(Accumulator):
         if guard.relearns:
             series.drift.restart()
             series.undone.restart()
+            series.climb.restart()
         self._jumps.lost_all(file, series, series.undone.push(mark.value))
         rise = series.drift.push(mark.value)
         if rise is not None:
             self._jumps.rise(file, series, rise)
+        climb = series.climb.push(mark)
+        if climb is not None:
+            climbed(self._jumps, file, series, climb)
         beyond = series.rates.beyond
         driven = series.driven.push(mark.value, beyond)
         if driven is not None:
@@ -392,9 +398,3 @@ class Losses(Accumulator):
     def restored(self) -> None:
         """Go on with the open jumps and resets."""
         follow_open(self._jumps, self._series)
-
-
-def _all_right(seen: Step) -> bool:
-    """True when the report says that every prediction was right: then nothing is left to lose."""
-    kinds = (value for name, value in seen.values.items() if "acc" in name.lower())
-    return any(0.999 <= value <= 1.0 or 99.9 <= value <= 100.0 for value in kinds)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from ..accumulator import LoggedValue
 from ..observations import Step
+from .climb import Climb
 from .counters import EpochCounters, Whose
 from .driven import DrivenLoss
+from .manners import Manner
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
 from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
@@ -40,7 +40,6 @@ NEARLY = 0.9
 """Part of its announced total from which a step counter has ended normally when it begins again."""
 
 State = Literal["open", "lasting", "back"]
-Manner = Literal["", "adversary", "learner"]
 
 
 STAGED = 3
@@ -82,6 +81,8 @@ class Jump:
     """It is a slow rise, found by the sum of many small deviations."""
     driven: float = 0.0
     """The learning rate, as a multiple of its highest before, that drives it; 0 for none."""
+    climbed: float = 0.0
+    """How many times the lowest level it has climbed to, block after block; 0 for a jump or a slow rise."""
     agreed: bool = False
     """A slow rise was confirmed: the evaluation loss rose too, or the rise has grown since."""
     reset: bool = False
@@ -134,6 +135,7 @@ class Jump:
             "record",
         ),
         *("state", "back", "reports", "over_at", "near", "high", "lasted", "waits", "driven"),
+        "climbed",
     )
 
 
@@ -221,6 +223,7 @@ class LossSeries:
     guard: SpikeDetector = field(default_factory=SpikeDetector)
     drift: SlowRiseDetector = field(default_factory=SlowRiseDetector)
     undone: Undone = field(default_factory=Undone)
+    climb: Climb = field(default_factory=Climb)
     driven: DrivenLoss = field(default_factory=DrivenLoss)
     path: LossTrajectory = field(default_factory=LossTrajectory)
     newest: deque[LoggedValue] = field(default_factory=lambda: deque(maxlen=OF_LAST))
@@ -272,6 +275,7 @@ class LossSeries:
         {
             **{name: name for name in ("metric", "manner", "guard", "drift", "path", "rates")},
             "undone": "undone",
+            "climb": "climb",
             "driven": "driven",
             "counters": "counters",
             **{name: name for name in ("levels", "newest", "anew", "rising", "resumed")},
@@ -366,6 +370,7 @@ class LossSeries:
         self.guard.restart()
         self.drift.restart()
         self.undone.restart()
+        self.climb.restart()
         self.driven.restart()
         self.exploded.clear()
         self.levels.clear()
@@ -374,23 +379,3 @@ class LossSeries:
             if jump is not None:
                 jump.state = "back"
         self.jump = self.slow = self.under = self.pushed = None
-
-
-def manner(values: Mapping[str, float]) -> Manner:
-    """The kind of training, by the metric names of a report: ``adversary`` (adversarial),
-    ``learner`` (reinforcement learning) or empty (any other)."""
-    found: Manner = ""
-    for name in values:
-        words = set(_WORDS.findall(name.lower()))
-        if words & _LEARNERS or ("loss" in words and words & _ACTORS):
-            return "learner"
-        if words & _ADVERSARIES or ("loss" in words and words & _SIDES):
-            found = "adversary"
-    return found
-
-
-_WORDS = re.compile(r"[a-z]+")
-_LEARNERS = frozenset({"reward", "rewards"})
-_ACTORS = frozenset({"policy", "value", "actor", "vf"})
-_ADVERSARIES = frozenset({"discriminator", "generator", "adversarial", "critic"})
-_SIDES = frozenset({"g", "d", "gen", "disc", "dis", "adv", "gan"})

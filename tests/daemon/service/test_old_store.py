@@ -153,9 +153,16 @@ def test_every_ledger_is_read_and_written_as_it_was(kind: type[Accumulator]) -> 
         assert all(streak.pop() == 0 for streak in written["open"])  # ``without``
     if kind.key() == "Losses":  # later than 0.1.0
         assert all(one.pop("undone") for _, one in written["series"])
+        assert all(one.pop("climb") for _, one in written["series"])
         for jump in written["jumps"]["all"]:
-            assert jump[-4:] == [0, 0, 0, 0.0]  # ``high``, ``lasted``, ``waits``, ``driven``
-            del jump[-4:]
+            assert jump[-5:] == [
+                0,
+                0,
+                0,
+                0.0,
+                0.0,
+            ]  # ``high``, ``lasted``, ``waits``, ``driven``, ``climbed``
+            del jump[-5:]
             assert jump[6][-2:] == [False, False]  # ``upon``, ``record``
             del jump[6][-2:]
         for _, one in written["series"]:
