@@ -110,6 +110,11 @@ class Troubles(Accumulator):
                 self._went_on(seen.file, number)
         elif isinstance(seen, LogEvent):
             self._event(seen)
+        elif isinstance(seen, Phase) and seen.name == "trial":
+            self._reports += (
+                1  # the error was of one trial of a search, which goes on with the next
+            )
+            self._went_on(seen.file, -self._reports)
         elif isinstance(seen, Phase) and seen.name in ("start", "load") and self._failed(seen.file):
             if seen.name == "start":
                 self.begun_again[seen.file] = seen.line

@@ -198,8 +198,11 @@ class View:
 
     def went_on_after(self, event: LogEvent) -> bool:
         """True when the run went on after an event: two steps came (one may have been in a
-        buffer)."""
-        return self.steps_after(event.at, event.line, event.file) >= 2
+        buffer), or two trials of a search began or ended: the error was of one of them."""
+        if self.steps_after(event.at, event.line, event.file) >= 2:
+            return True
+        trials = (p for p in self.phases if p.name == "trial" and p.file == event.file)
+        return sum(p.line > event.line for p in trials) >= 2
 
     def phases_since_step(self) -> list[Phase]:
         """Phases that the log announced after its last step, oldest first."""

@@ -274,3 +274,18 @@ def test_a_module_is_missing_and_then_another_one() -> None:
         "No module named 'optuna'",
     ]
     assert [t["severity"] for t in told] == ["info", "critical"], "the last attempt is what counts"
+
+
+def trials(first: int, last: int) -> str:
+    return "".join(
+        f"[I 2026-11-28 01:27:{n:02d},9] Trial {n} finished with value: 0.7{n:02d} and parameters: {{'c': {n}}}.\n"
+        for n in range(first, last + 1)
+    )
+
+
+def test_the_error_of_one_trial_is_none_of_the_search() -> None:
+    failed = "[W 2026-11-28 01:27:09,9] Trial 9 failed with value None.\n"
+    closing = "Number of finished trials: 20\nBest trial: 3\n"
+    assert ending(trials(1, 8), RAISED, failed, trials(10, 20), closing)[0] != "failed"
+    assert ending(trials(1, 8), RAISED, failed) == ("failed", "python_exception")
+    assert ending(trials(1, 8), RAISED, failed, RAISED) == ("failed", "python_exception")
