@@ -6,6 +6,7 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     slow rise of a tenth of the progress is found by the sum of small deviations, and told when the
     evaluation loss rises too, or when it lasts thirty reports. A jump lower than an earlier
     one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
+    Where a loss is the mean of its epoch so far, as Keras prints it, the first quarter of an epoch is left out.
     A loss that climbs from its lowest level, block after block, to 1.25 times that and twice as far as it ever did and came
     back, is a warning, and critical at 1.5 times: that needs no noise, which smoothed logs do not show.
     In the first eight reports, before the noise is known, a loss of ten times and a gradient norm of

@@ -19,7 +19,7 @@ from .manners import manner
 from .missing_loss import Missing, ReportForms
 from .reopened import follow_open
 from .series import EVERY, LEAK, Jump, Leak, Loaded, LossSeries, Reset
-from .spikes import GROSS, OF_LAST
+from .spikes import OF_LAST
 from .trajectory import BEGINNING
 from .witnesses import YOUNG, Witnesses
 from .zeros import AGREED, Zeros, all_right
@@ -239,8 +239,9 @@ class Losses(Accumulator):
                 return False
         of_epoch = seen.epoch is not None and series.epoch == seen.epoch - 1
         series.step, series.epoch, series.total = number, seen.epoch, seen.total
-        if series.behind:
-            series.behind.clear()
+        series.behind.clear()
+        if finite and series.means.leaves_out(seen.epoch, value) and not series.beyond(value):
+            return True
         self._jumps.count += 1
         mark = LoggedValue.of(seen, value)
         series.newest.append(mark)
@@ -265,8 +266,7 @@ class Losses(Accumulator):
         """Give one finite value to the detectors of its series, and act on their alarms."""
         value = mark.value
         alarm = series.guard.push(value, mark.step)
-        size = abs(value)
-        beyond = size > GROSS * series.largest
+        size, beyond = abs(value), series.beyond(value)
         if series.exploded or explodes(size, series.largest, series.count):
             self._explode(file, series, mark)
         else:

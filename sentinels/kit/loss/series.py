@@ -11,10 +11,11 @@ from ..observations import Step
 from .climb import Climb
 from .counters import EpochCounters, Whose
 from .driven import DrivenLoss
+from .epoch_mean import EpochMean
 from .manners import Manner
 from .rates import Rates
 from .slow_rise import SlowRiseDetector
-from .spikes import OF_LAST, TINY, Alarm, SpikeDetector
+from .spikes import GROSS, OF_LAST, TINY, Alarm, SpikeDetector
 from .trajectory import LossTrajectory
 from .undone import Undone
 from .zeros import Zeros
@@ -255,6 +256,7 @@ class LossSeries:
     aside: int = 0
     """Reports without a step since the last one with a step."""
     counters: EpochCounters = field(default_factory=EpochCounters)
+    means: EpochMean = field(default_factory=EpochMean)
     behind: list[LoggedValue] = field(default_factory=list)
     """Reports of earlier steps that may be of another process that writes to the same log."""
     resumed: list[LoggedValue] | None = None
@@ -294,6 +296,10 @@ class LossSeries:
     def __post_init__(self) -> None:
         """Set ``rough``."""
         self.rough = bool(self.manner)
+
+    def beyond(self, value: float) -> bool:
+        """Whether a value is gross, compared with all before."""
+        return abs(value) > GROSS * self.largest
 
     def listens_to(self, alarm: Alarm, *, beyond: bool) -> bool:
         """True for an alarm that means something for a loss of this kind.
