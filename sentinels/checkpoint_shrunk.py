@@ -1,7 +1,7 @@
 """A checkpoint lacks a part that the checkpoints before it have.
 
 Decides: The files of a checkpoint are whole, but it has fewer files of one kind, a group of tensors
-    less, or far fewer bytes than at least two earlier checkpoints of this run, which agree with
+    less, or far fewer bytes (if its step is known, or it is written in place) than at least two earlier checkpoints of this run, which agree with
     each other. Only checkpoints with the same name (apart from numbers) and format are compared:
     the best model, an adapter or an export is another kind. No finding if smaller and larger saves
     alternate under one name, because this run saves so, or if fewer ranks than before leave fewer
@@ -45,12 +45,20 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
         seen = here.get((one.made.path, one.made.saved_at))
         if seen is None or seen.state not in ("ok", "unverifiable"):
             continue
+        if not one.missing and _of_its_own(seen, one):
+            continue
         if one.made.files > 1 and view.now - seen.saved_at < limits.still_s:
             continue
         found.append((seen, one))
     found.sort(key=lambda each: (each[0].saved_at, each[0].path), reverse=True)
     for seen, one in found[: limits.told]:
         yield _less(seen, one)
+
+
+def _of_its_own(seen: CheckpointSeen, one: Shrunk) -> bool:
+    """True for a file whose number is no step that is known (``model_q90.pkl``), beside others of other numbers: a
+    program writes one for each fold, seed or quantile, and its size says nothing about theirs."""
+    return seen.step is None and all(other.path != seen.path for other in one.siblings)
 
 
 def _less(seen: CheckpointSeen, one: Shrunk) -> Finding:

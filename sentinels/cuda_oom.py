@@ -28,12 +28,12 @@ CLASSES = ("cuda_oom", "accel_oom")
 LEAST_BYTES = 256 << 20
 """Reserved bytes without a use below which fragmentation is not named: the allocator always keeps
 some. Our choice."""
-_UNITS = {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_UNITS = {"bytes": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _AMOUNT = r"(\d+(?:\.\d+)?) ([KMG]iB)"
 _IDLE = re.compile(rf"{_AMOUNT} is reserved by PyTorch but unallocated")
 _USED = re.compile(rf"{_AMOUNT} already allocated")
 _RESERVED = re.compile(rf"{_AMOUNT} reserved in total by PyTorch")
-_FREE = re.compile(rf"of which {_AMOUNT} is free|; {_AMOUNT} free;")
+_FREE = re.compile(rf"of which {_AMOUNT} is free|; {_AMOUNT} free;|of which (0) (bytes) is free")
 _TOTAL = re.compile(rf"total capacity of {_AMOUNT}|{_AMOUNT} total capacity")
 _OWN = re.compile(rf"this process has {_AMOUNT} memory in use")
 _OTHER = re.compile(rf"Process (\d+) has {_AMOUNT} memory in use")
@@ -54,6 +54,10 @@ _HIDDEN = (
 _TOO_LARGE = (
     "look for what a step can do with less, the micro-batch first (half of it, and twice the gradient accumulation): the process has {own} of the {size} GiB of the GPU for "
     "itself, nobody else uses it, and its memory is not in pieces"
+)
+_SPILLED = (
+    "look for what a step can do with less, the micro-batch or the size of its samples first: PyTorch has {own} GiB allocated, more than the {size} GiB of the GPU "
+    "(the driver has put the rest into the memory of the host, as on Windows)"
 )
 MOST_OF_IT = 0.5
 """Part of a GPU that the process itself must use before its own batch is called too large. Our choice."""
@@ -87,7 +91,7 @@ def check(view: View, limits: Limits) -> Iterator[Finding]:
     lost = not recovered and _lost(view, event, limits)
     idle = _unallocated(event.text)
     asked = event.details.get("requested_bytes")
-    split = idle >= max(asked, LEAST_BYTES) if isinstance(asked, (int, float)) else False
+    split = _in_pieces(event)
     yield Finding(
         trouble=event.trouble,
         key=event.trouble,
@@ -123,6 +127,14 @@ def _unallocated(text: str) -> float:
     return max(0.0, _bytes(reserved) - _bytes(used)) if used and reserved else 0.0
 
 
+def _in_pieces(event: LogEvent) -> bool:
+    """True when the memory is there, but in pieces: what is reserved and not used is more than what was asked for."""
+    asked, idle = event.details.get("requested_bytes"), _unallocated(event.text)
+    enough = isinstance(asked, (int, float)) and idle >= max(asked, LEAST_BYTES)
+    used, total = _amount(_BY_TORCH, event.text), _amount(_TOTAL, event.text)
+    return enough and not (used and total and used > total)
+
+
 def _decided(text: str, asked: object) -> str:
     """The first step where PyTorch's message tells whose memory is missing; empty when it does not."""
     free, total = _amount(_FREE, text), _amount(_TOTAL, text)
@@ -141,7 +153,10 @@ def _decided(text: str, asked: object) -> str:
     if others and free + sum(others.values()) >= asked:
         pid = max(others, key=others.__getitem__)
         return _NAMED.format(pid=pid, size=_gib(others[pid]))
-    if own is None:
+    own = torch if own is None else own
+    if own > total:
+        return _SPILLED.format(own=_gib(own), size=_gib(total))
+    if not own:
         return ""
     rest = total - own - free
     if rest >= max(asked, LEAST_BYTES):

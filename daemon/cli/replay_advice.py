@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from middlewatch.sentinels.handbook import page
 from middlewatch.sentinels.kit import HandbookPage
+from middlewatch.sentinels.kit.classes import COLLECTIVE
 
 from ..config.secrets import mask
 from ..replay.one_log import FileLine, proof
-from ..replay.stood import stood
+from ..replay.stood import apart, raised_at, stood
 from ..replay.subject import Subject
 from ..replay.verdict import UNWRITTEN, LogTrouble
 from ..report.first_steps import BY_MESSAGE, first_step_in_log, values_in
@@ -19,6 +20,10 @@ from ..report.words import filled
 
 _REASON = re.compile(r" \((?P<label>before it|because|host): (?P<what>.+)\)$")
 """What is put behind a proof; see :func:`~middlewatch.daemon.replay.one_log.with_reason`."""
+_SAVE = r"the newest save(?: before step [\d,.e+]{1,20})?"
+_FROM_SAVE = re.compile(rf"from {_SAVE} on \(`middlewatch checkpoints`\)")
+_NEWEST = re.compile(rf"; {_SAVE}: `middlewatch checkpoints`")
+"""Places in first steps that speak of a save, of which the log may have none."""
 MANY_SAVES = 4
 """Saves on a full file system from which keeping fewer of them is the first step (our choice)."""
 
@@ -41,6 +46,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
     cause = str(subject.ending.cause)
     entry = page(cause)
     stopped, waited = stood(subject.case.view.events) if cause == "interrupted" else ("", "")
+    ranks, meet = apart(subject.case.view.events) if cause in COLLECTIVE else ("", "")
     match = _REASON.search(said)
     below, known_below = _below(subject, place, said)
     last = str(told.newest.details.get("chain_last", ""))
@@ -51,12 +57,15 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
             ("because", below),
             ("raised as", last if last not in said else ""),
             ("stopped", stopped),
+            ("ranks", ranks),
+            ("at", "" if ranks or stopped else mask(raised_at(told.newest.details))),
         )
         if words
     )
     by_proof = first_step_in_log(cause, place.line, said, told.newest.details)
     own = (
         waited
+        or meet
         or subject.steps.get(place, "")
         or _fewer_saves(subject, told)
         or told.newest.remedy
@@ -68,6 +77,11 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
     usual = entry.first_step.text if entry is not None and entry.steps else ""
     values = values_in(said) | _folder(subject, told)
     then = _second(entry, said) if not own else ""
+    if not any(s.at.order < told.first.line for s in subject.story.saves):
+        own = _NEWEST.sub(
+            "; no save lies before it",
+            _FROM_SAVE.sub("from the beginning on (no save lies before it)", own),
+        )
     return Advice(
         said[: match.start()] if match else said,
         reasons,

@@ -100,13 +100,15 @@ def of_raised(raised: Raised, place: LogPosition) -> list[LogEvent]:
     if raised.exception:
         details |= {"exception": raised.exception, "message": plain(raised.message, 300)}
     if raised.chained:
-        details["chained"] = True
+        details |= {"chained": True, "handled": raised.handled}
     if raised.thread:
         details["thread"] = raised.thread
     if raised.script:
         details["script"] = raised.script
     if frame := frame_of(raised.frame, indented=False):
         details |= {"frame": str(frame), "frame_line": raised.frame_line}
+        if raised.code:
+            details["code"] = plain(raised.code)
     if raised.cause and raised.cause not in raised.text:
         details["first_cause"] = plain(raised.cause, 300)
     if inner := frame_of(raised.inner, indented=False):

@@ -43,12 +43,19 @@ class Open:
     frame_line: int = 0
     inner: str = ""
     """The first frame below that one: what the program called; the last of all where no file is the program's own."""
+    code: str = ""
+    """The line of the program that the last own frame shows; ..."""
+    code_due: bool = False
+    """... it is the next one."""
+    handled: bool = False
+    """It came while another exception was handled, which it does not name as its cause."""
     cause: str = ""
     """The first exception of the chain that this one ends; empty for none."""
     SAVED: ClassVar[Any] = (
         *("prefix", "line", "text", "lead"),
         *("ignored", "chained", "headless", "seen", "stray", "indent", "data", "save", "script"),
         *("load", "error", "blank", "thread", "frame", "frame_line", "inner"),
+        *("code", "code_due", "handled"),
     )
 
 
@@ -82,5 +89,9 @@ class Raised:
     frame_line: int = 0
     inner: str = ""
     """The frame below that one: what the program had called; the last of all where no file is its own."""
+    code: str = ""
+    """What stands in that line of the program; empty if the traceback does not show it."""
+    handled: bool = False
+    """It came while another exception was handled, which it does not name as its cause."""
     cause: str = ""
     """The exception with which the chain began that this one ends; empty if it ends none."""

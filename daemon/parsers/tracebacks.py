@@ -86,6 +86,8 @@ MAX_BLANK = 2
 MAX_OPEN = 64
 """Tracebacks followed at once: the ranks of eight nodes."""
 MAX_LINES = 400
+MAX_CODE = 120
+"""Characters that are kept of the line of the program that a frame shows."""
 ANNOUNCED = 3
 """Limit on the lines of other processes between an announcement and its traceback."""
 MAX_STRAY = 40
@@ -147,6 +149,8 @@ class Tracebacks:
     _ignored: int = 0
     _chained: int = 0
     """Number of lines within which the traceback announced in this way may still begin."""
+    _handled: bool = field(default=False, metadata=UNSAVED)
+    """The announced one came while another was handled, and was not caused by it."""
     _thread: str = ""
     """The thread of which the newest such line spoke."""
     _raised: str = field(default="", metadata=UNSAVED)
@@ -179,7 +183,7 @@ class Tracebacks:
                 return True, None
             return True, self._begin(prefix, text, head, line)
         if text.startswith(_CHAIN):
-            self._chained = ANNOUNCED
+            self._chained, self._handled = ANNOUNCED, text.startswith(_CHAIN[0])
             return True, None
         if _IGNORED.match(text):
             self._ignored = ANNOUNCED
@@ -232,6 +236,7 @@ class Tracebacks:
         trace.prefix, trace.text = prefix, trace.text[: MAX_TEXT + 1]
         if trace.chained and self._raised_by == prefix:
             trace.cause = self._raised
+        trace.handled = trace.chained and self._handled
         self.open[prefix] = trace
         return None if before is None else self._unfinished(before)
 
@@ -263,10 +268,16 @@ class Tracebacks:
         if frame is not None and not frame.own and not (trace.frame and trace.inner):
             trace.inner = text.strip()[: MAX_TEXT + 1]
         if frame is not None and frame.own:
-            trace.inner = ""
+            trace.inner = trace.code = ""
             trace.frame, trace.frame_line = text.strip()[: MAX_TEXT + 1], line
+            trace.code_due = True
             if trace.ignored and self._thread:
                 trace.thread = self._thread
+        elif trace.code_due:
+            trace.code, trace.code_due = (
+                text.strip()[:MAX_CODE] if text[:1].isspace() else "",
+                False,
+            )
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)
@@ -306,6 +317,8 @@ class Tracebacks:
             *where,
             frame_line=trace.frame_line,
             inner=trace.inner,
+            code=trace.code,
+            handled=trace.handled,
             cause=trace.cause,
         )
 
@@ -342,6 +355,7 @@ class Tracebacks:
             frame=trace.frame,
             frame_line=trace.frame_line,
             inner=trace.inner,
+            code=trace.code,
         )
 
     def finish(self) -> list[Raised]:

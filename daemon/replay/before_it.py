@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ..parsers.last_words import RAN_OUT
@@ -12,9 +12,14 @@ _WARNED = re.compile(
     r"(?P<file>[\w./\\:~+-]{1,200}\.py):(?P<line>\d+): RuntimeWarning: (?P<what>(?:invalid value|divide by zero|overflow) encountered in \w+)"
 )
 _MEMORY = re.compile(
-    r"(?i)(?<![a-z_])(?P<name>rss|ram|host[_ ]?mem\w*|cpu[_ ]?mem\w*|mem(?:ory)?(?:[_ ](?:used|usage|rss))?)[\s=:\"']{1,4}"
-    r"(?P<value>\d+(?:\.\d+)?) ?(?P<unit>[KMGT]i?B?)?\b"
+    r"(?i)(?<![a-z_])(?P<name>rss|ram|host[_ ]?mem\w*|cpu[_ ]?mem\w*|mem(?:ory)?(?:[_ ](?:used|usage|rss))?)(?= ?\w{0,16}[\s=:\"'(]{1,4}\d)"
 )
+_AMOUNT = re.compile(
+    r"(?i) ?(?P<of>[a-z]\w{0,16})?[\s=:\"'(]{1,4}(?P<value>\d+(?:\.\d+)?) ?(?P<unit>[KMGT]i?B?)?\b"
+)
+"""After such a name: what it is of, if a word says it (``rss main 3.0 GB, workers 7.1 GB``), and how much."""
+AMOUNTS = 4
+"""Amounts of one line that are read."""
 _OF_GPU = re.compile(r"(?i)\b(?:gpu|cuda|vram)")
 LEAST, GROWN = 6, 1.3
 """Readings of the memory that show a growth, and by how much the last one is more than the first. Our choice."""
@@ -24,15 +29,26 @@ _UNITS = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 
 
 NOTHING = ("", "")
+_RATE = re.compile(
+    r"(?i)(?<![a-z])(?:(?:base|max|peak|init\w*|head|actor|critic)[_ -]?)?(?:lr|learning[_ -]?rate)(?![a-z])"
+    r"(?:['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?P<rate>\d{1,6}(?:\.\d{1,12})?(?:e[-+]?\d{1,2})?)(?![\w.])"
+    r"|.{0,40}?(?:->|→|to|up to)\s{0,3}(?P<peak>\d{1,6}(?:\.\d{1,12})?(?:e[-+]?\d{1,2})?)(?![\w.]))"
+)
+HIGH_RATE = 0.5
+"""Learning rate from which the settings are named (our choice: SGD is used up to about 0.1, with large batches and
+normalisation up to 1; Adam up to 0.01)."""
 
 
-def before_it(trouble: str, line: int, tail: Sequence[tuple[int, str]]) -> tuple[str, str]:
+def before_it(
+    trouble: str, line: int, tail: Sequence[tuple[int, str]], opening: str = ""
+) -> tuple[str, str]:
     """(what the lines around the proof of this class show, the first step that follows); both empty for nothing.
 
-    ``tail``: (number, text) of the last lines of the log."""
+    ``tail``: (number, text) of the last lines of the log; ``opening``: its first lines."""
     above = [text for number, text in tail if number < line]
-    if trouble in ("loss_nan", "loss_inf", "grad_nonfinite"):
-        return _arithmetic(above)
+    if trouble in ("loss_nan", "loss_inf", "grad_nonfinite", "loss_diverged"):
+        found = _arithmetic(above)
+        return found if any(found) else _high_rate(opening)
     if trouble == "nccl_timeout":
         return _late_rank([text for _, text in tail])
     if trouble in ("process_killed", "cgroup_oom_kill", "host_alloc_failed"):
@@ -52,30 +68,60 @@ def _arithmetic(above: Sequence[str]) -> tuple[str, str]:
     return f"{match['file']}:{match['line']}: {match['what']}", step
 
 
+def _high_rate(opening: str) -> tuple[str, str]:
+    """A learning rate among the settings that is too high for most trainings."""
+    rates = [float(m["rate"] or m["peak"]) for m in _RATE.finditer(opening)]
+    if not rates or max(rates) < HIGH_RATE:
+        return NOTHING
+    rate = f"{max(rates):g}"
+    step = (
+        f"compare the learning rate, {rate} by the settings, with what others use for such a model: that is high for SGD and far too high for Adam. Train "
+        "again with a tenth or a hundredth of it, with a warm-up and clipped gradients"
+    )
+    return f"the settings say a learning rate of {rate}", step
+
+
 def _growth(above: Sequence[str]) -> tuple[str, str]:
     """That the memory, which the program itself reports, has grown all the time."""
     seen: dict[str, list[tuple[float, str]]] = {}
     for text in above:
         if _OF_GPU.search(text):
             continue
-        for match in _MEMORY.finditer(text):
-            unit = (match["unit"] or "")[:1].lower()
-            shown = f"{match['value']} {match['unit'] or ''}".strip()
-            seen.setdefault(match["name"].lower(), []).append(
-                (float(match["value"]) * _UNITS[unit], shown)
-            )
+        for name, value, unit in _amounts(text):
+            shown = f"{value} {unit}".strip()
+            seen.setdefault(name, []).append((float(value) * _UNITS[unit[:1].lower()], shown))
+    grown = []
     for name, values in seen.items():
         rises = sum(after >= before for (before, _), (after, _) in pairwise(values))
         steady = rises >= RISING * (len(values) - 1)
         if len(values) >= LEAST and steady and values[-1][0] >= GROWN * values[0][0] > 0:
-            grew = f"{name} rose from {values[0][1]} to {values[-1][1]}"
-            step = (
-                f"stop the growth: {grew}. Usual reasons: tensors that are kept with their graphs (`.item()`, `.detach()`), "
-                "lists and caches that nobody empties, data copied into each loader worker. That it was killed for memory: "
-                "`dmesg -T | grep -i 'killed process' | tail -3`"
-            )
-            return grew, step
-    return NOTHING
+            grown.append((values[-1][0] - values[0][0], name, values[0][1], values[-1][1]))
+    if not grown:
+        return NOTHING
+    _, name, first, last = max(grown)
+    grew = f"{name} rose from {first} to {last}"
+    step = (
+        f"stop the growth: {grew}. Usual reasons: results, tensors with their graphs (`.item()`, `.detach()`), lists and caches that "
+        "nobody empties, data copied into each worker (fewer of them need less). Until it is found, ask for more memory, and save often. "
+        "That it was killed for memory: `dmesg -T | grep -i 'killed process' | tail -3`, or `sacct -j JOBID -o MaxRSS,State`"
+    )
+    return grew, step
+
+
+def _amounts(text: str) -> Iterator[tuple[str, str, str]]:
+    """(of what, amount, unit) of the memory that a line reports."""
+    match = _MEMORY.search(text)
+    if match is None:
+        return
+    name, at = match["name"].lower(), match.end()
+    for _ in range(AMOUNTS):
+        amount = _AMOUNT.match(text, at)
+        if amount is None:
+            return
+        of = amount["of"] or ""
+        yield f"{name} {of}".strip(), amount["value"], amount["unit"] or ""
+        at = amount.end()
+        at += len(text[at:]) - len(text[at:].lstrip(",; |"))
 
 
 _ENQUEUED = re.compile(

@@ -32,6 +32,7 @@ from ..parsers.hosts import host_in
 from ..parsers.last_block import passes_on, said_before
 from ..parsers.last_words import last_words
 from ..parsers.log_events import of_last_words
+from ..parsers.text import decode
 from ..system.isolation import Isolation
 from .before_it import before_it
 from .newest_start import OPENING_BYTES, began_after, newest_start
@@ -194,7 +195,9 @@ class Replay:
         self.troubles = [(each, FileLine(self.file, each.first.line)) for each in troubles]
         for each, place in self.troubles:
             record = self._whole(finding(each, place, each.first.decided_line), words)
-            shown, self.steps[place] = before_it(record["class"], record["line"], tail)
+            shown, self.steps[place] = before_it(
+                record["class"], record["line"], tail, decode(self._opening)
+            )
             record["evidence"] = with_reason(record["evidence"], shown, "")
             self.proofs[place] = record["evidence"]
             if record["fatal"]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from middlewatch.sentinels.kit import LogEvent
+from middlewatch.sentinels.kit.classes import COLLECTIVE
 
 from ..parsers.frames import Frame
 
@@ -15,6 +16,11 @@ _TOGETHER = re.compile(
     r"\b(?:barrier|all_reduce|all_gather\w*|broadcast\w*|wait_for_everyone|wrapper|_get_msg_dict|synchronize)$"
 )
 """Calls in which one process waits for another of its job; the other one says more."""
+MOST_RANKS = 4
+_APART = (
+    "give each rank the same number of steps (even shards, `drop_last=True`, or DDP's Join): they stood at different places, as when one has "
+    "fewer batches than the others and has left the loop, or takes a branch that only it takes"
+)
 _WAITS = (
     (
         re.compile(r"filelock[/\\]|FileLock|portalocker"),
@@ -72,6 +78,28 @@ def stood(events: Iterable[LogEvent]) -> tuple[str, str]:
     called, own = alone[0]
     step = _step(called) if called else ""
     return _words(called, own), step
+
+
+def raised_at(details: Mapping[str, object]) -> str:
+    """Where the program was when an exception came, with that line of it; empty if the traceback shows none of its lines."""
+    own, code = _frame(details.get("frame")), str(details.get("code", ""))
+    if own is None or not code:
+        return ""
+    place = f"line {own.line} of {PurePath(own.file).name}"
+    return f"{place}: {code}"
+
+
+def apart(events: Iterable[LogEvent]) -> tuple[str, str]:
+    """(where the ranks stood, the first step) when two of them gave up a collective at different lines of the program."""
+    places: dict[int, str] = {}
+    for event in events:
+        at = raised_at(event.details)
+        if at and event.rank is not None and event.trouble in COLLECTIVE:
+            places.setdefault(event.rank, at)
+    if len(set(places.values())) < 2:
+        return "", ""
+    words = "; ".join(f"rank {rank}: {at}" for rank, at in sorted(places.items())[:MOST_RANKS])
+    return words, _APART
 
 
 def _frame(text: object) -> Frame | None:

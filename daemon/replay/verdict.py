@@ -75,6 +75,8 @@ class LogTroubles:
             trouble.newest, trouble.over = finding, False
             if _role(trouble.first) != "root" and _role(finding) == "root":
                 trouble.first = finding  # the earlier finding was fallout of this one
+            elif finding.details.get("handled") and not trouble.first.details.get("handled"):
+                trouble.first = finding  # the earlier one led the program another way, which failed
         for key in self._troubles.keys() - reported:
             self._troubles[key].over = True
         return news

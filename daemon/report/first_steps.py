@@ -337,6 +337,6 @@ def _named(text: str) -> str:
     if missing and (match := _NOT_THERE.search(text)):
         path = match["path"] or match["other"]
         return f"see which part of this path is not there, and in which folder the job starts: `namei {path}; pwd`"
-    if match := _UNKNOWN.search(text):
+    if "[Errno " not in text and (match := _UNKNOWN.search(text)):
         return f"find where your own files say it: `grep -rnF -- '{match['name']}' .`"
     return ""

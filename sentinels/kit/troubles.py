@@ -28,6 +28,9 @@ UNBUFFERED = frozenset({"ruby-uncaught", "fortran-runtime", "php-uncaught", "oca
 """Signatures of the last words of runtimes that write what they still hold of the output after them."""
 ARGUMENTS = "arguments"
 """Signature of the last words of a parser of arguments, which ends its program with them."""
+LOOKUPS = ("FileNotFoundError", "KeyError", "AttributeError", "IndexError", "StopIteration")
+"""Exceptions by which a program learns that something is not there, to go another way: what is raised on that way,
+and does not name them as its cause, is what it ended with."""
 KEPT = 4
 """Separate troubles kept of one class; a further one replaces the last of them."""
 
@@ -64,7 +67,8 @@ class Trouble:
     def add_line(self, event: LogEvent, before: float | None, *, echo: bool) -> None:
         """Add a line; ``before``: the last step before it."""
         self.count += 1
-        if self.first.role != "root" and event.role == "root":
+        looked_up = self.first.details.get("exception") in LOOKUPS and event.details.get("handled")
+        if event.role == "root" and (self.first.role != "root" or looked_up):
             self.first = event
         self.newest, self.went_on, self.begun_again = event, False, False
         self.echo = self.echo and echo
@@ -268,7 +272,8 @@ def _place(one: Trouble) -> dict[str, object]:
     known = "frame" in one.first.details
     if known or one.newest.text != one.first.text or "frame" not in newest:
         return chain
-    return chain | {name: newest[name] for name in ("frame", "frame_line", "traceback_line")}
+    names = ("frame", "frame_line", "traceback_line", "code")
+    return chain | {name: newest[name] for name in names if name in newest}
 
 
 def last_exception(view: View, since: float) -> LogEvent | None:

@@ -218,3 +218,18 @@ def test_a_rank_that_left_no_file(story: Story) -> None:
         of_ranks(story, 8, 8)
     (finding,) = of_ranks(story, 8, 7)
     assert "7 of 8 rng_state_#.pth" in finding.summary
+
+
+def test_models_of_folds_and_quantiles_are_of_any_size(story: Story) -> None:
+    for size in (66, 65, 28):
+        save(story, (), size * MIB, name="model_q{}0.pkl", step=None, format="pickle")
+    assert asked(story) == []
+    for size in (66, 65, 28):
+        save(story, (), size * MIB, name="model_{}.pkl", format="pickle")
+    assert len(asked(story)) == 1
+
+
+def test_one_that_is_written_in_place_is_compared_without_a_step(story: Story) -> None:
+    for size in (66, 65, 28):
+        save(story, (), size * MIB, name="last.pkl", step=None, format="pickle")
+    assert len(asked(story)) == 1

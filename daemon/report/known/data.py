@@ -4,6 +4,24 @@ from __future__ import annotations
 
 ROWS: tuple[tuple[str, str], ...] = (
     (
+        r"label value of (?P<most>\d+) which is outside the valid range of \[0, (?P=most)\)",
+        "compare the largest label with the number of classes: one as large as that number means that the labels count from 1 (subtract 1) or that one class more is needed; 255 or -1 often means `ignore_index`",
+    ),
+    (
+        r"cannot mmap an empty file|mmap length is greater than filesize|[Ee]mpty file|File size unexpectedly exceeded|is too small to be",
+        "list the sizes of the data files (`ls -l DIR`, `find DIR -size 0`): the one that was opened there is empty or cut off; make or copy it again, and check the others of its kind",
+    ),
+    (
+        r"\[Errno 22\] Invalid argument",
+        ("print the path before it is opened at that line, and open that file alone: it is damaged or empty, or its name has a character that "
+        "this file system refuses"),
+    ),
+    (
+        r"No labels found|no labels in|[Ll]abels? (?:are|is) missing or empty|0 images, \d+ backgrounds",
+        ("list the folders of pictures and of labels side by side: the labels are not where the library looks for them (for Ultralytics `labels/` beside "
+        "`images/`, with the same names), or empty; delete its cache files then, and start again"),
+    ),
+    (
         (r"image file is truncated|cannot identify image file|(?i:unknown) image file format|broken data stream when reading image"
         r"|Invalid (?:JPEG|PNG) data|Premature end of JPEG|Error decoding (?:image|audio)|Not a (?:JPEG|PNG) file|"
         r"(?:Format not recognised|Error opening .{0,200}: (?:System error|File contains data in an unknown format))"),

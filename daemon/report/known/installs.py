@@ -31,6 +31,11 @@ ROWS: tuple[tuple[str, str], ...] = (
         "install the library {name}, which is not on this machine (macOS: `brew install libomp` for OpenMP), and start again",
     ),
     (
+        r"lib(?:c10|torch|torchaudio|torchvision|nvrtc|cudart)\w{0,20}\.(?:so|dll|dylib)[.\d]{0,12}: cannot open shared object file",
+        ("install torch and what was built for it (torchaudio, torchvision, flash-attn) again, from one index and of versions that belong together "
+        "(`python -m pip show torch torchaudio torchvision`): one was built for CUDA and the other for the CPU, or for another torch"),
+    ),
+    (
         r"(?P<name>lib[\w.+-]{1,80}\.so[.\d]{0,12}): cannot open shared object file",
         "install the package that has {name} (`apt-file search {name}`, or the module of the cluster), or name its folder in LD_LIBRARY_PATH; start again",
     ),

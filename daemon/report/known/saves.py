@@ -6,6 +6,10 @@ _SHAPE = r"(?:torch\.Size\()?[\[(](?P<{0}>[\d, ]{{1,60}})[\])]"
 
 ROWS: tuple[tuple[str, str], ...] = (
     (
+        r"Requested shape: \((?P<now>[\d, ]{1,40})\) is not compatible with the stored shape: \((?P<saved>[\d, ]{1,40})\)",
+        "the save holds ({saved}) where this model has ({now}): build the model as it was saved (its widths stand in the settings of that run), or begin in a new, empty folder",
+    ),
+    (
         r"size mismatch for (?P<name>[\w.]{1,120}): copying a param with shape "
         + _SHAPE.format("saved")
         + r"\)? from checkpoint,? the shape in current model is "

@@ -116,7 +116,7 @@ def test_what_a_library_says_at_last_says_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = report(tmp_path, capsys, CHAIN)
-    assert "raised as IndexError: Found indices in 'edge_index'" in said
+    assert "FAILED IndexError: Found indices in 'edge_index'" in said
     assert "edges name node 2599, but there are rows for 0 to 2399 only" in said
 
 
@@ -150,3 +150,15 @@ def test_what_grew_until_a_kill(tmp_path: Path, capsys: pytest.CaptureFixture[st
     said = report(tmp_path, capsys, f"{grows}run.sh: line 3: 19635 Killed    python t.py\n")
     assert "before it rss rose from 1.00 GB to 4.50 GB" in said
     assert "do first stop the growth" in said
+
+
+def test_a_step_asks_for_no_save_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = "".join(f"step {n} loss {2.0 - n / 100:.3f}\n" for n in range(1, 30))
+    bad = "".join(f"step {n} loss nan\n" for n in range(30, 40))
+    saved = "saved checkpoint ck/step-20.pt\n"
+    for text, save in ((steps + bad, False), (steps + saved + bad, True)):
+        said = " ".join(report(tmp_path, capsys, text).split())
+        assert ("no save lies before it" in said) is not save
+        assert ("from the newest save" in said) is save

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from middlewatch.daemon.replay.before_it import NOTHING, alike, before_it
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
-from middlewatch.daemon.replay.stood import stood
+from middlewatch.daemon.replay.stood import apart, raised_at, stood
 from middlewatch.sentinels.kit import discover
 
 SENTINELS = discover()
@@ -193,3 +195,99 @@ def test_no_network_was_asked_with_the_hub_switched_off() -> None:
         OFFLINE.replace(" and outgoing traffic has been disabled", ". Please check your connection")
     )
     assert end["cause"] == "network_error"
+
+
+FELL_BACK = """\
+Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/yolo/data.py", line 288, in load_or_scan
+    cache = load(path)
+FileNotFoundError: [Errno 2] No such file or directory: '/data/labels/train.cache'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/root/train.py", line 7, in <module>
+    model.train(data="bolts.yaml")
+  File "/opt/lib/python3.11/site-packages/yolo/data.py", line 161, in cache_labels
+    raise ValueError("No labels found")
+ValueError: train: No labels found in /data/labels
+"""
+
+
+def test_what_came_on_the_other_way_is_the_cause() -> None:
+    """A cache that is not there sends the program another way, on which it fails."""
+    replay, end, found = replayed(FELL_BACK)
+    assert end["cause"] == "python_exception"
+    (one,) = (f for f in found if f["fatal"])
+    assert one["summary"] == "ValueError: train: No labels found in /data/labels"
+    assert replay.troubles[0][0].first.line == 13
+    caused = FELL_BACK.replace(
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+    )
+    (one,) = (f for f in replayed(caused)[2] if f["fatal"])
+    assert one["summary"].startswith("FileNotFoundError")
+
+
+def test_the_line_of_the_program() -> None:
+    (event,) = (e for e in replayed(FELL_BACK[FELL_BACK.index("During") :])[0].case.view.events)
+    assert raised_at(event.details) == 'line 7 of train.py: model.train(data="bolts.yaml")'
+
+
+def rank_trace(rank: int, line: int, code: str, message: str) -> str:
+    said = f"""\
+Traceback (most recent call last):
+  File "/root/train.py", line {line}, in <module>
+    {code}
+  File "/opt/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 5356, in barrier
+    work.wait()
+RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] {message}
+"""
+    return "".join(f"[rank{rank}]: {one}\n" for one in said.splitlines())
+
+
+def test_ranks_that_stood_apart() -> None:
+    closed = "Connection closed by peer [127.0.0.1]:23958"
+    events = replayed(
+        rank_trace(0, 52, "loss.backward()", closed)
+        + rank_trace(1, 61, "dist.barrier()", "Timed out waiting 30000ms for recv operation")
+    )[0].case.view.events
+    words, step = apart(events)
+    assert words == (
+        "rank 0: line 52 of train.py: loss.backward(); rank 1: line 61 of train.py: dist.barrier()"
+    )
+    assert "the same number of steps" in step
+    same = rank_trace(0, 52, "loss.backward()", closed) + rank_trace(
+        1, 52, "loss.backward()", closed
+    )
+    assert apart(replayed(same)[0].case.view.events) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("opening", "rate"),
+    [
+        ("{'lr': 8.0, 'epochs': 20}", "8"),
+        ("Starting training: 3000 steps, lr schedule linear 0.0001 -> 0.9", "0.9"),
+        ("learning_rate=1.5 warmup=10", "1.5"),
+        ("--base-lr 0.1 lr: 0.3", ""),
+        ("epoch 3 lr_scheduler: 10 steps, colr=7", ""),
+    ],
+)
+def test_a_learning_rate_that_is_too_high(opening: str, rate: str) -> None:
+    words, step = before_it("loss_nan", 9, [], opening)
+    assert words == (f"the settings say a learning rate of {rate}" if rate else "")
+    assert (f"learning rate, {rate} by the settings" in step) == bool(rate)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("rss main {0}.0 GB, workers {1}.5 GB", "rss workers rose from 3.5 GB to 27.5 GB"),
+        ("step {0} RSS={1}00 MB", "rss rose from 300 MB to 2700 MB"),
+        ("mem used: {1} GiB (gpu 3 GiB)", ""),
+        ("memory bank of {1} entries", ""),
+    ],
+)
+def test_the_memory_that_a_line_reports(line: str, words: str) -> None:
+    tail = [(n, line.format(n, 3 + 3 * n)) for n in range(9)]
+    assert before_it("cgroup_oom_kill", 99, tail)[0] == words

@@ -186,9 +186,9 @@ def test_a_whole_history_and_a_reader_are_written_as_they_were() -> None:
     again = json.loads(jsonlines.dumps(reader.save()))
     for trace in again["tracebacks"]["open"]:
         # later than 0.1.0: indent, data, save, script, load, error, blank, thread, frame, frame_line,
-        # inner
-        assert trace[-11:] == [0, False, False, "", False, "", 0, "", "", 0, ""]
-        del trace[-11:]
+        # inner, code, code_due, handled
+        assert trace[-14:] == [0, False, False, "", False, "", 0, "", "", 0, "", "", False, False]
+        del trace[-14:]
     assert again["progress"].pop("object")["members"] == []  # later than 0.1.0
     assert again["progress"].pop("filled") == {}
     assert again["progress"].pop("head_key") == ""
