@@ -8,7 +8,8 @@ Decides: Compares the loss with the run's own level and spread (the width of its
     one that came back is told when it lasts longer, and one upon a lasting jump when it lasts at all.
     Where a loss is the mean of its epoch so far, as Keras prints it, the first quarter of an epoch is left out.
     A loss that climbs from its lowest level, block after block, to 1.25 times that and twice as far as it ever did and came
-    back, is a warning, and critical at 1.5 times: that needs no noise, which smoothed logs do not show.
+    back, is a warning, and critical at 1.5 times: that needs no noise, which smoothed logs do not show. If a value that is set
+    (a weight, a difficulty, a noise) changes one way with it, it is a note.
     In the first eight reports, before the noise is known, a loss of ten times and a gradient norm of
     ten thousand times all before are a jump together, in one report.
     If the learning rate climbs, report after report, above all that the run had before, and the loss
@@ -43,6 +44,7 @@ from .kit.loss.collapse import KEY, collapsed, learnt_again
 from .kit.loss.finite import Finiteness
 from .kit.loss.gradients import Gradient
 from .kit.loss.losses import Losses
+from .kit.loss.scheduled import scheduled
 from .kit.loss.scores import Scores
 from .kit.loss.series import Jump
 from .kit.numbers import number
@@ -162,7 +164,10 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     # What wakes somebody is no spike, which one would wait for.
     wakes = view.live and jump.back is None and not jump.reset and _pages(jump, limits)
     diverged = (lasting and not excused) or stayed or jump.slow or wakes
-    if jump.slow:
+    planned = scheduled(view.steps, jump.file, jump.onset.line) if jump.climbed else ""
+    if planned:
+        severity = Severity.INFO
+    elif jump.slow:
         severity = _of_slow(jump, limits)
     elif jump.reset:
         severity = Severity.INFO  # loss_reset reports it
@@ -187,7 +192,7 @@ def _finding(jump: Jump, view: View, limits: Limits) -> Finding:
     verb = "has risen" if jump.slow else "jumped"
     name = "the loss" if jump.metric == "train_loss" else jump.metric
     began = "" if jump.onset.step is None else f" at step {number(jump.onset.step)}"
-    came = _became(jump, excused=excused)
+    came = f"{planned} changes with it" if planned else _became(jump, excused=excused)
     if jump.driven:
         summary = (
             f"{name} no longer falls from {number(jump.base)} while the learning rate climbs: "

@@ -99,3 +99,21 @@ def test_every_steady_climb_is_told_once_it_is_high_enough(
     needs = max(LONG * BLOCK, math.log(LEAST) / slope)
     assert turns <= at <= turns + needs + 2 * BLOCK
     assert LEAST <= times <= SURE * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [("beta", Severity.INFO), ("kl_weight", Severity.INFO), ("ppl", Severity.CRITICAL)],
+)
+def test_a_weight_that_is_turned_up_raises_the_loss(
+    story: Story, name: str, severity: Severity
+) -> None:
+    dice = random.Random(2)
+    for n in range(420):
+        beta = min(1.0, max(0.0, (n - 200) / 300))
+        loss = 60 + 140 * math.exp(-n / 40) + 55 * beta + dice.gauss(0, 1.5)
+        story.step(train_loss=loss, **{name: beta})
+    (finding,) = story.asks("loss_spike")
+    assert finding.severity is severity
+    by_design = finding.summary.endswith(f"{name} changes with it")
+    assert by_design is (severity is Severity.INFO)
