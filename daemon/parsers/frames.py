@@ -9,7 +9,10 @@ _PYTHON = re.compile(
     r'^\s{1,12}File "(?P<file>[^"]{1,300})", line (?P<line>\d{1,7}), in (?P<name>\S{1,80})'
 )
 _IPYTHON = re.compile(
-    r"^(?:File (?P<file>[~/.\w][^:\n]{0,300}\.py):(?P<line>\d{1,7}),|(?P<cell>Cell In ?\[\d+\]), line (?P<at>\d{1,7})),? in (?P<name>[\w<>.]{1,80})"
+    r"^(?:File (?P<file>[~/.\w][^:\n]{0,300}\.py):(?P<line>\d{1,7}),),? in (?P<name>[\w<>.]{1,80})"
+)
+_CELL = re.compile(
+    r"^(?P<file>Cell In ?\[\d+\]), line (?P<line>\d{1,7})(?:,? in (?P<name>[\w<>.]{1,80})|\s*$)"
 )
 _RICH = re.compile(
     r"^\s*[\u2502|] (?P<file>[~/.\w][^:\n]{0,300}\.py):(?P<line>\d{1,7}) in (?P<name>[\w<>.]{1,80})\s+[\u2502|]\s*$"
@@ -45,10 +48,10 @@ def frame_of(text: str, *, indented: bool = True) -> Frame | None:
     match = (
         _PYTHON.match(text if indented else f"  {text}")
         or _IPYTHON.match(text)
+        or _CELL.match(text)
         or _RICH.match(text)
     )
     if match is None:
         return None
-    found = match.groupdict()
-    file, line = found["file"] or found["cell"], found["line"] or found["at"]
-    return Frame(file, int(line), found["name"].rstrip(","))
+    name = match["name"] or "<module>"
+    return Frame(match["file"], int(match["line"]), name.rstrip(","))

@@ -36,6 +36,8 @@ _IGNORED = re.compile(
     r"|(?:\w+:\w+:)?(?:Task|Future) exception was never retrieved|An error occurred during Hydra's exception formatting)"
 )
 _THREAD = re.compile(r"(?:.{0,400}\])?Exception in thread (?P<name>[^\"\n]{1,60}?):?\s*$")
+_CODE = re.compile(r"-+> ?\d+ +(?P<cell>\S.*)|\S(?!-*>)|\s+(?!\d+ )(?P<text>\S.*)")
+"""The line of the program below a frame: the next one, or the one with the arrow of IPython."""
 _BETWEEN = re.compile(
     r"^(?:[\u2500-\u257f|+]|> File |-+> ?\d+|File [~/<]|Cell In ?\[|<ipython-input|/\S+ in \S|~/\S+ in \S|\d{1,3}  +\S|\[\.\.\. skipp)"
 )
@@ -273,11 +275,8 @@ class Tracebacks:
             trace.code_due = True
             if trace.ignored and self._thread:
                 trace.thread = self._thread
-        elif trace.code_due:
-            trace.code, trace.code_due = (
-                text.strip()[:MAX_CODE] if text[:1].isspace() else "",
-                False,
-            )
+        elif trace.code_due and (code := _CODE.match(text)):
+            trace.code, trace.code_due = (code["cell"] or code["text"] or "")[:MAX_CODE], False
         if text[:1].isspace() or _BETWEEN.match(text):
             return self._given_up(prefix, trace, stray=False)
         error = split_error(text)

@@ -20,6 +20,11 @@ _AMOUNT = re.compile(
 """After such a name: what it is of, if a word says it (``rss main 3.0 GB, workers 7.1 GB``), and how much."""
 AMOUNTS = 4
 """Amounts of one line that are read."""
+_CLOCK = re.compile(r"(?<![\d:])([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
+LONGEST_S = 6 * 3600
+"""Seconds between two lines from which the times are those of bars, not of a clock (our choice)."""
+SILENT_S, SILENCE = 20, 10
+"""Seconds, and usual distances of lines, without a line before a Ctrl-C from which the silence is told (our choice)."""
 _OF_GPU = re.compile(r"(?i)\b(?:gpu|cuda|vram)")
 LEAST, GROWN = 6, 1.3
 """Readings of the memory that show a growth, and by how much the last one is more than the first. Our choice."""
@@ -49,6 +54,8 @@ def before_it(
     if trouble in ("loss_nan", "loss_inf", "grad_nonfinite", "loss_diverged"):
         found = _arithmetic(above)
         return found if any(found) else _high_rate(opening)
+    if trouble == "interrupted":
+        return _silence(line, tail)
     if trouble == "nccl_timeout":
         return _late_rank([text for _, text in tail])
     if trouble in ("process_killed", "cgroup_oom_kill", "host_alloc_failed"):
@@ -66,6 +73,28 @@ def _arithmetic(above: Sequence[str]) -> tuple[str, str]:
         "first that was no number (a division by 0, a logarithm of 0, a constant that is normalised)"
     )
     return f"{match['file']}:{match['line']}: {match['what']}", step
+
+
+def _silence(line: int, tail: Sequence[tuple[int, str]]) -> tuple[str, str]:
+    """That nothing had come for long when somebody stopped it, by the times in the lines."""
+    timed = [
+        (3600 * int(m[1]) + 60 * int(m[2]) + int(m[3]), text)
+        for number, text in tail
+        if number <= line and (m := _CLOCK.search(text))
+    ]
+    gaps = [(b - a) % 86400 for (a, _), (b, _) in pairwise(timed)]
+    if (
+        len(gaps) < LEAST
+        or max(gaps) > LONGEST_S
+        or gaps[-1] < max(SILENT_S, SILENCE * sorted(gaps)[len(gaps) // 2])
+    ):
+        return NOTHING
+    last = timed[-2][1].strip()[:120]
+    step = (
+        f"look at what comes after `{last}` in the program: nothing came for {gaps[-1]} s when it was stopped. It waited for something, "
+        "often a collective that only one rank calls, a lock, a queue or a file server; next time `py-spy dump --pid PID` of each process before it is stopped"
+    )
+    return f"nothing came for {gaps[-1]} s after: {last}", step
 
 
 def _high_rate(opening: str) -> tuple[str, str]:

@@ -266,11 +266,16 @@ def _follows(end: Finding, fatal: Sequence[Finding]) -> bool:
 
 def _taken_down(one: Finding, fatal: Sequence[Finding]) -> bool:
     """Whether the scheduler cancelled the step only because a task of it had ended: srun says so right before."""
-    ended = (
+    ended = [
         f.line
         for f in fatal
         if f.trouble == "rank_failed" and any("srun: error" in e.text for e in f.evidence)
-    )
+    ]
+    # torchrun has told of it before, and the two are one trouble
+    newest = (f.details for f in fatal if f.trouble == "rank_failed")
+    ended += [
+        int(str(d["newest_line"])) for d in newest if "srun: error" in str(d.get("newest_text", ""))
+    ]
     return one.trouble == "slurm_cancelled" and any(
         0 < one.line - line <= AT_ONCE for line in ended
     )

@@ -242,6 +242,11 @@ def first_step_in_log(
             "ask who stopped it, a person at a terminal or what started it; "
             f"what it was doing then: `sed -n '{first},{line}p' LOG`"
         )
+    if trouble == "interrupted":
+        return (
+            "ask whether somebody stopped it on purpose (`last | head -5` on that box); to go on, resume from the newest save: "
+            "`middlewatch checkpoints`"
+        )
     before = f"`sed -n '{max(1, line - AROUND)},{line + 4}p' LOG`"
     if trouble == "cudnn_error" and "cudnn_status_" not in low:
         return f"read what the library said before the exception: {before}"

@@ -254,6 +254,7 @@ def _finding(one: Trouble, key: str, *, over: bool) -> Finding:
         details={
             **event.details,
             **_place(one),
+            **_newest(one),
             "rank": event.rank,
             "count": one.count,
             "role": event.role,
@@ -274,6 +275,13 @@ def _place(one: Trouble) -> dict[str, object]:
         return chain
     names = ("frame", "frame_line", "traceback_line", "code")
     return chain | {name: newest[name] for name in names if name in newest}
+
+
+def _newest(one: Trouble) -> dict[str, object]:
+    """The newest line about a rank that failed: a launcher tells of it, and the scheduler after it."""
+    if one.count == 1 or one.newest.trouble != "rank_failed":
+        return {}
+    return {"newest_line": one.newest.line, "newest_text": one.newest.text[:120]}
 
 
 def last_exception(view: View, since: float) -> LogEvent | None:

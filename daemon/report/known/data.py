@@ -213,6 +213,6 @@ ROWS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"\bKeyError: '(?P<key>[\w. -]{1,60})'",
-        "print which keys are there at that line, and find the rows, the columns or the settings without '{key}': spelled differently, renamed by a newer version, or missing in a part of the data",
+        "print which keys are there at that line, and find the rows, the columns (in a join: of one of the two tables) or the settings without '{key}': spelled differently, renamed by a newer version, or missing in a part of the data",
     ),
 )  # fmt: skip

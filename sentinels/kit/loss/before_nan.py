@@ -18,6 +18,8 @@ LOOK = 24
 """Reports before the first NaN that are looked at."""
 RISES = 1.3
 """How much higher the learning rate at the NaN is than the first one looked at, while it never fell."""
+LARGE = 1e3
+"""A loss that begins above it, and is no number within :data:`LOOK` reports, is of values that are not scaled (our choice)."""
 JUMPS = 8.0
 """How many times their median the last gradient norm was."""
 CLIMBS = 3.0
@@ -28,7 +30,11 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
     """The first step for a training loss that is no number since this line, a report or one that says so; empty when the
     reports before it are not known."""
     known = [s for s in view.steps if s.file == file and 0 < s.line <= line]
-    before, at = [s for s in known if s.line < line][-LOOK:], [s for s in known if s.line == line]
+    # A bar is drawn again and again in one line: what was finite in it came before.
+    bad = next((n for n, s in enumerate(known) if s.line == line and not _is_finite(s)), len(known))
+    while bad and known[bad - 1].line == line and bad == len(known):
+        bad -= 1
+    before, at = known[:bad][-LOOK:], known[bad:]
     if not at and not before:
         return ""
     where = "" if step is None else f" before step {number(step)}"
@@ -40,6 +46,12 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
             "look at the first batch: is a value of the input NaN or infinite, are all labels ignored, does the loss take the "
             "logarithm of 0 or divide by 0 there (`torch.autograd.set_detect_anomaly(True)` names the operation)"
         )
+    losses = _values(before, "train_loss")
+    if losses and losses[0] >= LARGE and len(before) < LOOK:
+        return (
+            f"look at the size of the inputs and of what is to be learnt, and scale both: the loss began at {number(losses[0])}; count their values that "
+            f"are no numbers as well (`isnan().sum()`); {resume}"
+        )
     if rising := _rising([*before, *at]):
         return f"{rising}; {resume}"
     norms = _values([*before, *at], "grad_norm")
@@ -48,7 +60,6 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
             f"look at the batch of that step, and whether gradients are clipped (`max_norm=1.0`): their norm went from "
             f"{number(median(norms[:-1]))} to {number(norms[-1])} right before; {resume}"
         )
-    losses = _values(before, "train_loss")
     if losses[-1] >= CLIMBS * min(losses) > 0:
         return f"look at the learning rate, which is too high: the loss had climbed from {number(min(losses))} to {number(losses[-1])} before it was NaN; {resume}"
     return (
@@ -56,6 +67,10 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
         f"{where} on (`middlewatch checkpoints`), with `torch.autograd.set_detect_anomaly(True)` (JAX: `jax_debug_nans`): the loss was "
         f"{number(losses[-1])} and quiet before it, so that one batch or one operation is at fault"
     )
+
+
+def _is_finite(step: Step) -> bool:
+    return step.loss is None or math.isfinite(step.loss)
 
 
 def step_by_rate(view: View, line: int, file: str, step: float | None) -> str:

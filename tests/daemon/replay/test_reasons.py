@@ -291,3 +291,66 @@ def test_a_learning_rate_that_is_too_high(opening: str, rate: str) -> None:
 def test_the_memory_that_a_line_reports(line: str, words: str) -> None:
     tail = [(n, line.format(n, 3 + 3 * n)) for n in range(9)]
     assert before_it("cgroup_oom_kill", 99, tail)[0] == words
+
+
+CELL = """\
+KeyError                                  Traceback (most recent call last)
+Cell In[5], line 3
+      1 model.fit(X, y)
+      2 weather = pd.read_csv('weather.csv')
+----> 3 merged = df.merge(weather, on='date')
+      4 print(merged.shape)
+
+File /opt/conda/lib/python3.11/site-packages/pandas/core/frame.py:16192, in DataFrame.merge(self, right)
+  16190         from pandas.core.reshape.merge import merge
+> 16192         return merge(
+
+KeyError: 'date'
+"""
+
+
+def test_the_line_of_a_cell() -> None:
+    (event,) = replayed(CELL)[0].case.view.events
+    assert raised_at(event.details) == "line 3 of Cell In[5]: merged = df.merge(weather, on='date')"
+
+
+def test_the_silence_before_somebody_stopped_it() -> None:
+    lines = [f"01:56:{n:02d} [0] step {n}/200 loss 1.0" for n in range(20, 36)]
+    lines += ["01:56:36 [0] running validation on rank 0", "^C 01:57:10 received SIGINT"]
+    words, step = before_it("interrupted", len(lines), list(enumerate(lines, 1)))
+    assert words == "nothing came for 34 s after: 01:56:36 [0] running validation on rank 0"
+    assert "py-spy dump" in step
+    soon = [*lines[:-1], "^C 01:56:40 received SIGINT"]
+    assert before_it("interrupted", len(soon), list(enumerate(soon, 1))) == NOTHING
+    bars = [f"{n}/15 0:00:{n:02d} • 0:01:00" for n in range(15)]
+    assert before_it("interrupted", 15, list(enumerate(bars, 1))) == NOTHING
+
+
+SRUN = """\
+srun: error: gn041: task 0: Exited with exit code 1
+srun: Terminating StepId=7710243.0
+slurmstepd: error: *** STEP 7710243.0 ON gn041 CANCELLED AT 2026-03-14T03:11:50 ***
+"""
+
+
+def test_a_step_that_srun_takes_down_after_torchrun_told_of_it() -> None:
+    raised = rank_trace(0, 52, "loss.backward()", "Timed out waiting 30000ms for recv operation")
+    launcher = (
+        "E0314 03:11:50.702000 48211 torch/distributed/elastic/multiprocessing/api.py:874] failed "
+        "(exitcode: -6) local_rank: 0 (pid: 48277) of binary: /opt/venv/bin/python\n"
+    )
+    assert replayed(raised + launcher + "\n" * 20 + SRUN)[1]["cause"] == "gloo_timeout"
+    alone = "step 1 loss 2.0\n" + SRUN[SRUN.index("slurmstepd") :]
+    assert replayed(alone)[1]["cause"] == "slurm_cancelled"
+
+
+def test_a_bar_that_is_drawn_again_and_again_in_one_line() -> None:
+    """What was finite in it came before the NaN, though all of it is one line of the log."""
+    drawn = [f"{n}/50 0s 22ms/step - loss: {8401 + n * 100}.5" for n in range(1, 6)]
+    drawn += [f"{n}/50 0s 22ms/step - loss: nan" for n in range(6, 12)]
+    _, _, found = replayed("Epoch 1/8\n" + "\r".join(drawn) + "\n")
+    (one,) = (f for f in found if f["class"] == "loss_nan")
+    assert one["line"] == 2
+    replay = replayed("Epoch 1/8\n" + "\r".join(drawn) + "\n")[0]
+    (trouble,) = (t for t, _ in replay.troubles if t.newest.trouble == "loss_nan")
+    assert "the loss began at 8" in trouble.newest.remedy
