@@ -35,6 +35,13 @@ _MEMORY = (
     "`dmesg -T | grep -i 'killed process' | tail -3`; a process that got SIGKILL was usually killed "
     "for memory"
 )
+_NEEDS_LESS = "then let it need less (fewer loader workers, a smaller prefetch or batch, data read in parts, nothing kept from step to step), or ask for more"
+_SLURM = re.compile(r"slurm|stepid|srun")
+_SLURM_MEMORY = "compare how much it used with what was asked for: `sacct -j JOBID -o JobID,MaxRSS,ReqMem,State` (`--mem` or `--mem-per-cpu` asks for more)"
+_CGROUP_MEMORY = (
+    "compare how much it used with its limit: `cat /sys/fs/cgroup/memory.peak /sys/fs/cgroup/memory.max` (docker: `--memory`, Kubernetes: "
+    "`resources.limits.memory`)"
+)
 _HANGUP = (
     "start it so that no terminal can end it: `middlewatch run -- COMMAND`, from the newest good "
     "checkpoint (`middlewatch checkpoints`)"
@@ -223,7 +230,10 @@ def first_step_in_log(
     if trouble == "sigterm_received" and (signal == signals.SIGHUP or _HUNG_UP.search(low)):
         return _HANGUP
     if trouble == "process_killed" and (signal == signals.SIGKILL or _KILLED.search(low)):
-        return _MEMORY
+        return f"{_MEMORY}; {_NEEDS_LESS}"
+    if trouble == "cgroup_oom_kill":
+        asked = _SLURM_MEMORY if _SLURM.search(low) else _CGROUP_MEMORY
+        return f"{asked}; {_NEEDS_LESS}"
     if trouble == "dataloader_worker_killed":
         return next((step for words, step in _OF_WORKER if words in low), "")
     if _ASCEND.search(text):
