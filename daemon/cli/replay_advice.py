@@ -57,7 +57,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
             ("because", below),
             ("raised as", last if last not in said else ""),
             ("stopped", stopped),
-            ("ranks", ranks),
+            ("ranks", mask(ranks)),
             ("at", "" if ranks or stopped else mask(raised_at(told.newest.details))),
         )
         if words

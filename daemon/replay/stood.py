@@ -17,6 +17,7 @@ _TOGETHER = re.compile(
 )
 """Calls in which one process waits for another of its job; the other one says more."""
 MOST_RANKS = 4
+"""Ranks that are shown."""
 _APART = (
     "give each rank the same number of steps (even shards, `drop_last=True`, or DDP's Join): they stood at different places, as when one has "
     "fewer batches than the others and has left the loop, or takes a branch that only it takes"
