@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from middlewatch.sentinels.kit import Severity
 from middlewatch.sentinels.kit.loss.epoch_mean import UNSETTLED, EpochMean
 
 from .story import Story
@@ -80,3 +81,28 @@ def test_a_mean_is_known_by_how_it_moves(count: int) -> None:
 def test_whatever_comes_no_more_than_a_quarter_is_left_out(values: list[list[float]]) -> None:
     longest = max(map(len, values), default=0)
     assert all(out <= UNSETTLED * longest for out in left_out(values))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_epochs_that_the_log_does_not_name(story: Story, seed: int) -> None:
+    """They are known by their equal lengths from the third on."""
+    dice = random.Random(seed)
+    for n in range(8):
+        total = 0.0
+        for k in range(1, 121):
+            hard = 3.0 if k < 12 else 1.0
+            total += (0.3 + 2 * math.exp(-n / 2)) * math.exp(dice.gauss(0, 0.3)) * hard
+            story.step(train_loss=total / k)
+    found = story.replayed().asks("loss_spike")
+    assert [f for f in found if f.line > 480] == []
+    assert not any(f.severity is Severity.CRITICAL for f in found)
+
+
+@pytest.mark.parametrize("at", [300, 400, 600])
+def test_a_jump_of_a_smooth_loss_is_no_new_epoch(story: Story, at: int) -> None:
+    """Its changes have shrunk as well by then, but nothing is regular in it."""
+    for n in range(at):
+        story.step(train_loss=2.0 + 8 * math.exp(-n / 60) + 0.001 * (n % 3))
+    for n in range(40):
+        story.step(train_loss=6.0 + 0.01 * (n % 3))
+    assert [f.trouble for f in story.asks("loss_spike")] == ["loss_diverged"]

@@ -2,12 +2,14 @@
 
 At the beginning of each epoch such a mean is a single batch, and it moves by less and less: the k-th report changes it
 by the noise of a batch divided by k. What it shows there is no level, and a hard first batch no spike. So the first
-quarter of an epoch is left out, once an epoch has shown that its reports are such a mean.
+quarter of an epoch is left out, once an epoch has shown that its reports are such a mean. Where the log has no epochs, they
+are known by their equal lengths from the third on.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field
 
 LONG = 4
@@ -21,8 +23,42 @@ logarithmic scale: one epoch of single batches in a thousand does so by chance (
 NO_MORE = 1.3
 """Times as large as the last changes that the first ones are at least in a log that was known as a mean before (our
 choice: by chance alone one epoch in twenty looks less like one than that)."""
+RECENT, FARTHER = 16, 6.0
+"""Newest changes, and times the largest of them that a change is where a mean begins again (our choice: in a mean of so many
+batches that change is some ten times as large)."""
+SHORTEST = 32
+"""Reports of a stretch at least."""
+LATE, SAME = 3, 0.03
+"""Reports, or part of a stretch, by which two of one length may differ: the first batches may lie near the mean."""
 UNSETTLED = 0.25
 """Part of an epoch that is left out: from there on a report moves the mean by at most 4 / n of a batch's noise."""
+
+
+@dataclass(slots=True)
+class Restarts:
+    """Where a mean begins again, in a log that does not say so: it moves by far more than it did, and does so again after as
+    many reports."""
+
+    regular: bool = False
+    """The newest two stretches were of one length."""
+    _epoch: int = 0
+    _since: int = 0
+    _before: int = 0
+    """Length of the stretch before the newest one."""
+    _last: float | None = None
+    _moved: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def take(self, value: float) -> int:
+        """Take in the next finite value; returns the number of the stretch that it is of."""
+        moved = 0.0 if self._last is None else abs(value - self._last)
+        self._last = value
+        if self._since >= SHORTEST and moved > FARTHER * max(self._moved) > 0.0:
+            apart = abs(self._since - self._before)
+            self.regular = apart <= max(LATE, SAME * self._since)
+            self._epoch, self._before, self._since = self._epoch + 1, self._since, 0
+        self._since += 1
+        self._moved.append(moved)
+        return self._epoch
 
 
 @dataclass(slots=True)
@@ -34,14 +70,16 @@ class EpochMean:
     _last: float = 0.0
     _moved: list[float] = field(default_factory=list)
     """Sum of the differences from one report to the next, for the reports 2 and 3, 4 to 7, 8 to 15, ..."""
+    _guess: Restarts = field(default_factory=Restarts)
     _unsettled: float = 0.0
     """First reports of an epoch that are left out; 0 where they are no means."""
 
     def leaves_out(self, epoch: float | None, value: float) -> bool:
         """Take in the next finite value; True when it stands for too few batches to be judged."""
         if epoch is None:
-            return False
-        epoch = math.floor(epoch)
+            epoch, sure = self._guess.take(value), self._guess.regular
+        else:
+            epoch, sure = math.floor(epoch), True
         if epoch != self._epoch:
             self._end()
             self._epoch, self._count = epoch, 0
@@ -53,7 +91,7 @@ class EpochMean:
                 self._moved.append(0.0)
             self._moved[place] += abs(value - self._last)
         self._last = value
-        return self._count <= self._unsettled
+        return sure and self._count <= self._unsettled
 
     def _end(self) -> None:
         """The epoch is over: do its differences shrink as those of a mean do, by half with each doubling?"""
