@@ -88,6 +88,8 @@ MAX_BLANK = 2
 MAX_OPEN = 64
 """Tracebacks followed at once: the ranks of eight nodes."""
 MAX_LINES = 400
+_PASSES = re.compile(r"[/\\](?:tqdm[/\\]\w+|functools|_?contextlib|c10d_logger)\.py$")
+"""Files whose frames only pass a call on."""
 MAX_CODE = 120
 """Characters that are kept of the line of the program that a frame shows."""
 ANNOUNCED = 3
@@ -267,7 +269,8 @@ class Tracebacks:
         if trace.seen == 1 and (first := _SCRIPT.match(text)):
             trace.script = first["file"]
         frame = frame_of(text)
-        if frame is not None and not frame.own and not (trace.frame and trace.inner):
+        inner = frame is not None and not frame.own and _PASSES.search(frame.file) is None
+        if inner and not (trace.frame and trace.inner):
             trace.inner = text.strip()[: MAX_TEXT + 1]
         if frame is not None and frame.own:
             trace.inner = trace.code = ""

@@ -20,6 +20,10 @@ _AMOUNT = re.compile(
 """After such a name: what it is of, if a word says it (``rss main 3.0 GB, workers 7.1 GB``), and how much."""
 AMOUNTS = 4
 """Amounts of one line that are read."""
+_ASIDE = re.compile(
+    r"(?i)\b(?:eval\w*|valid\w*|test\w*|sav(?:e|ing)\w*|checkpoint\w*|upload\w*|generat\w*|tokeni\w*|download\w*|preprocess\w*|prepar\w*|index\w*)\b|验证|评估|保存"
+)
+"""Work that one rank often does while the others wait."""
 _CLOCK = re.compile(r"(?<![\d:])([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 LONGEST_S = 6 * 3600
 """Seconds between two lines from which the times are those of bars, not of a clock (our choice)."""
@@ -56,8 +60,9 @@ def before_it(
         return found if any(found) else _high_rate(opening)
     if trouble == "interrupted":
         return _silence(line, tail)
-    if trouble == "nccl_timeout":
-        return _late_rank([text for _, text in tail])
+    if trouble in ("nccl_timeout", "gloo_timeout"):
+        late = _late_rank([text for _, text in tail])
+        return late if any(late) else _still_at(above)
     if trouble in ("process_killed", "cgroup_oom_kill", "host_alloc_failed"):
         return _growth(above)
     return NOTHING
@@ -95,6 +100,21 @@ def _silence(line: int, tail: Sequence[tuple[int, str]]) -> tuple[str, str]:
         "often a collective that only one rank calls, a lock, a queue or a file server; next time `py-spy dump --pid PID` of each process before it is stopped"
     )
     return f"nothing came for {gaps[-1]} s after: {last}", step
+
+
+def _still_at(above: Sequence[str]) -> tuple[str, str]:
+    """What one rank did, by the last line before the others gave up waiting for it."""
+    begun = next(
+        (n for n, text in enumerate(above) if "Traceback (most recent" in text), len(above)
+    )
+    last = next((text.strip()[:120] for text in reversed(above[:begun]) if text.strip()), "")
+    if not _ASIDE.search(last):
+        return NOTHING
+    step = (
+        f"see whether one rank was still at `{last}` when the others gave up: let all ranks share that work, make it shorter, or raise the timeout of "
+        "`init_process_group` above its length"
+    )
+    return f"the last line was: {last}", step
 
 
 def _high_rate(opening: str) -> tuple[str, str]:

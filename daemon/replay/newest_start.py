@@ -27,6 +27,11 @@ _WARNS = re.compile(
     r"(?:site|dist)-packages[/\\](?!.*(?:multiprocessing|resource_tracker)).{1,200}\.py:\d+: \w*Warning: "
 )
 """A warning of a library in Python: a process that has ended gives none."""
+_TYPED = re.compile(
+    r"^\S{0,80}(?:[$%❯]|~\]#|:\S*#) +(?:\w+=\S+ +)*(?:(?:nohup|time|sudo|nice|env) +)*"
+    r"(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|srun|mpirun|\./\S+|\S+\.(?:py|sh))(?= )"
+)
+"""A command behind the prompt of a shell."""
 WARNINGS = 2
 """Warnings that show a process: one may have stood in a buffer."""
 
@@ -52,7 +57,7 @@ def newest_start(opening: bytes, tail: Sequence[tuple[int, str]]) -> int:
 def began_after(line: int, tail: Sequence[tuple[int, str]]) -> int:
     """The line after ``line``, where a program ended, at which another process shows itself; 0 if none does."""
     after = [(number, text) for number, text in tail if number > line]
-    begun = [number for number, text in after if _OF_A_START.search(text)]
+    begun = [number for number, text in after if _OF_A_START.search(text) or _TYPED.match(text)]
     warned = [number for number, text in after if _WARNS.search(text)]
     return begun[0] if begun else warned[0] if len(warned) >= WARNINGS else 0
 

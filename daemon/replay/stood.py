@@ -36,7 +36,11 @@ _WAITS = (
     ),
     (
         re.compile(r"torch[/\\]utils[/\\]data|in (?:_next_data|_get_data|_try_get_data|__next__)$"),
-        "see what a loader worker does: try `num_workers=0`, and `py-spy dump --pid` of a worker while it waits",
+        (
+            "see what the loader workers do: `py-spy dump --pid` of one while it waits, and one epoch with `num_workers=0`. A thread that was started "
+            "before they are forked leaves its locks behind in them: start it after them, or use `multiprocessing_context='spawn'`; `timeout=` of the "
+            "DataLoader makes such a wait fail loudly"
+        ),
     ),
     (
         re.compile(r"socket\.py|ssl\.py|urllib3|requests[/\\]|http[/\\]client"),

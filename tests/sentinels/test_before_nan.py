@@ -33,6 +33,7 @@ def diverges(story: Story, *reports: dict[str, Any]) -> Finding:
          "their norm went from 0.6 to 2589 right before"),
         ([{"train_loss": 1.2, "lr": 1e-3}] * 5 + [{"train_loss": 9.0, "lr": 1e-3}, {"train_loss": 60.0, "lr": 1e-3}], "the loss had climbed from 1.2 to 60"),
         ([{"train_loss": 8401.0}, {"train_loss": 9200.0}, {"train_loss": 30000.0}], "the loss began at 8401"),
+        ([{"train_loss": None, "elbo_loss": 30.0 - n, "lr": 0.025 * (n + 1)} for n in range(5)], "it was still rising, from 0.025 to 0.125"),
         ([{"train_loss": 1.2, "lr": 1e-3}] * 8, "one batch or one operation is at fault"),
     ],
 )  # fmt: skip

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 ROWS: tuple[tuple[str, str], ...] = (
     (
+        r"NET/IB.{0,80}(?:[Gg]ot completion|status=\d+|error|failed)|ibv_\w+ failed|vendor err \d+",
+        ("see whether the InfiniBand port of that node, and of the peer that the line names, is well (`ibstat`, `ibv_devinfo`, `perfquery` for error counters; cable and "
+        "switch port): take the bad one out, and resume from the newest save"),
+    ),
+    (
         r"Duplicate GPU detected",
         ("two ranks have taken the same GPU: choose it by LOCAL_RANK (`torch.cuda.set_device(local_rank)` before the process group); "
         "under srun that is SLURM_LOCALID, and each task must see all GPUs of its node"),

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 ROWS: tuple[tuple[str, str], ...] = (
     (
+        (r"huggingface\.co(?:.|\n){0,400}(?:refused|unreachable|timed? ?out|couldn't connect|Name or service|resolve)|"
+        r"(?:refused|unreachable|timed? ?out|couldn't connect|resolve)(?:.|\n){0,400}huggingface\.co"),
+        ("see whether this box reaches the hub at all (`curl -I https://huggingface.co`; `env | grep -i proxy`): set the proxy or a mirror (HF_ENDPOINT), "
+        "or fetch the files once where there is a network, bring them into HF_HOME or a folder here, and set HF_HUB_OFFLINE=1"),
+    ),
+    (
         r"outgoing traffic has been disabled|OfflineModeIsEnabled",
         ("compare the path of the model or data set with what is on this disk, letter by letter (`ls -ld PATH`): it is not there, and the hub is "
         "switched off (HF_HUB_OFFLINE); copy it back, or fetch it once with the hub on"),

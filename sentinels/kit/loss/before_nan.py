@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..numbers import median, number
 from ..observations import Step
 from ..view import View
+from .finite import is_component
 
 LOOK = 24
 """Reports before the first NaN that are looked at."""
@@ -39,14 +40,14 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
         return ""
     where = "" if step is None else f" before step {number(step)}"
     resume = f"the newest save{where}: `middlewatch checkpoints`"
-    if not any(math.isfinite(s.loss) for s in before if s.loss is not None):
+    if not any(math.isfinite(loss) for s in before if (loss := _loss(s)) is not None):
         if before:
             return ""
         return (
             "look at the first batch: is a value of the input NaN or infinite, are all labels ignored, does the loss take the "
             "logarithm of 0 or divide by 0 there (`torch.autograd.set_detect_anomaly(True)` names the operation)"
         )
-    losses = _values(before, "train_loss")
+    losses = [loss for s in before if (loss := _loss(s)) is not None and math.isfinite(loss)]
     if losses and losses[0] >= LARGE and len(before) < LOOK:
         return (
             f"look at the size of the inputs and of what is to be learnt, and scale both: the loss began at {number(losses[0])}; count their values that "
@@ -69,8 +70,15 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
     )
 
 
+def _loss(step: Step) -> float | None:
+    """The training loss of a report, or the first of the losses of which it has several."""
+    names = (name for name in step.values if is_component(name))
+    return step.loss if step.loss is not None else step.values.get(next(names, ""))
+
+
 def _is_finite(step: Step) -> bool:
-    return step.loss is None or math.isfinite(step.loss)
+    loss = _loss(step)
+    return loss is None or math.isfinite(loss)
 
 
 def step_by_rate(view: View, line: int, file: str, step: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from middlewatch.daemon.replay.newest_start import newest_start
+from middlewatch.daemon.replay.newest_start import began_after, newest_start
 from middlewatch.daemon.replay.one_log import Replay, ReplayRules
 
 from .test_endings import SENTINELS, ending, hf
@@ -144,3 +144,14 @@ def test_the_usage_of_the_same_script_is_a_later_start() -> None:
 )
 def test_last_words_of_others(end: str, verdict: str) -> None:
     assert ending(hf(10, 100) + end + "\n")["verdict"] == verdict
+
+
+@pytest.mark.parametrize("prompt", ["$ ", "ines@gpu:~/shop$ ", "(venv) ", "% "])
+def test_a_command_that_was_typed_is_a_start(prompt: str) -> None:
+    log = (
+        f"{prompt}python fa.py --csv shops.csv\n"
+        + raised("FileNotFoundError: shops.csv")
+        + f"{prompt}nohup python fa.py --csv shop.csv\nepoch 1 loss 0.3\nepoch 2 loss 0.2\nexported shop.pkl\n"
+    )
+    typed = prompt != "(venv) "
+    assert began_after(7, list(enumerate(log.splitlines(), 1))) == (8 if typed else 0)

@@ -354,3 +354,29 @@ def test_a_bar_that_is_drawn_again_and_again_in_one_line() -> None:
     replay = replayed("Epoch 1/8\n" + "\r".join(drawn) + "\n")[0]
     (trouble,) = (t for t, _ in replay.troubles if t.newest.trouble == "loss_nan")
     assert "the loss began at 8" in trouble.newest.remedy
+
+
+def test_what_one_rank_did_while_the_others_waited() -> None:
+    lines = ["rank0: epoch 0 step 40 loss 6.2", "rank0: eval 300/600"]
+    trace = rank_trace(1, 28, "dist.barrier()", "Timed out waiting 20000ms").splitlines()
+    tail = list(enumerate([*lines, *trace], 1))
+    words, step = before_it("gloo_timeout", len(tail), tail)
+    assert words == "the last line was: rank0: eval 300/600"
+    assert "`init_process_group`" in step
+    assert before_it("gloo_timeout", len(tail) - 1, tail[:1] + tail[2:]) == NOTHING
+
+
+def test_what_only_passes_a_call_on_is_not_where_it_stood() -> None:
+    waited = """\
+Traceback (most recent call last):
+  File "/root/asr.py", line 22, in <module>
+    for batch in tqdm(loader):
+  File "/opt/lib/python3.11/site-packages/tqdm/std.py", line 1181, in __iter__
+    for obj in iterable:
+  File "/opt/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 701, in __next__
+    data = self._next_data()
+KeyboardInterrupt
+"""
+    words, step = stood(replayed("step 1 loss 2.0\n" + waited)[0].case.view.events)
+    assert words == "it stood in __next__ (data/dataloader.py), called at line 22 of asr.py"
+    assert "loader workers" in step

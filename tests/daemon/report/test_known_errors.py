@@ -76,6 +76,9 @@ from middlewatch.daemon.report.known_errors import ROWS, known_step
         ("omegaconf.errors.MissingMandatoryValue: Missing mandatory value: data.path", "the setting data.path has no value"),
         ("yaml.scanner.ScannerError: mapping values are not allowed here", "no valid YAML"),
         ("PermissionError: [Errno 13] Permission denied: '/data/out'", "id -un"),
+        ("httpcore.ConnectError: [Errno 111] Connection refused (host: huggingface.co)", "HF_ENDPOINT"),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", "nothing listens there"),
+        ("node-a15:29414 [3] transport/net_ib.cc:1692 NCCL WARN NET/IB: Got completion from peer 10.20.4.14<47122> with status=12", "ibstat"),
         ("RuntimeError: something that nobody has seen", ""),
     ],
 )  # fmt: skip
