@@ -21,7 +21,7 @@ _AMOUNT = re.compile(
 AMOUNTS = 4
 """Amounts of one line that are read."""
 _ASIDE = re.compile(
-    r"(?i)\b(?:eval\w*|valid\w*|test\w*|sav(?:e|ing)\w*|checkpoint\w*|upload\w*|generat\w*|tokeni\w*|download\w*|preprocess\w*|prepar\w*|index\w*)\b|验证|评估|保存"
+    r"(?i)\b(?:eval\w*|valid\w*|test\w*|(?:save|saving)\w*|checkpoint\w*|upload\w*|generat\w*|tokeni\w*|download\w*|preprocess\w*|prepar\w*|index\w*)\b|验证|评估|保存"
 )
 """Work that one rank often does while the others wait."""
 _CLOCK = re.compile(r"(?<![\d:])([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")

@@ -106,3 +106,9 @@ def test_a_jump_of_a_smooth_loss_is_no_new_epoch(story: Story, at: int) -> None:
     for n in range(40):
         story.step(train_loss=6.0 + 0.01 * (n % 3))
     assert [f.trouble for f in story.asks("loss_spike")] == ["loss_diverged"]
+
+
+@pytest.mark.parametrize("epoch", [math.nan, math.inf, -math.inf])
+def test_an_epoch_that_is_no_number_is_none(epoch: float) -> None:
+    means = EpochMean()
+    assert not any(means.leaves_out(epoch, float(n)) for n in range(80))

@@ -76,7 +76,7 @@ class EpochMean:
 
     def leaves_out(self, epoch: float | None, value: float) -> bool:
         """Take in the next finite value; True when it stands for too few batches to be judged."""
-        if epoch is None:
+        if epoch is None or not math.isfinite(epoch):
             epoch, sure = self._guess.take(value), self._guess.regular
         else:
             epoch, sure = math.floor(epoch), True

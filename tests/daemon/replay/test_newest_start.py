@@ -146,7 +146,7 @@ def test_last_words_of_others(end: str, verdict: str) -> None:
     assert ending(hf(10, 100) + end + "\n")["verdict"] == verdict
 
 
-@pytest.mark.parametrize("prompt", ["$ ", "ines@gpu:~/shop$ ", "(venv) ", "% "])
+@pytest.mark.parametrize("prompt", ["$ ", "ana@gpu:~/shop$ ", "(venv) ", "% "])
 def test_a_command_that_was_typed_is_a_start(prompt: str) -> None:
     log = (
         f"{prompt}python fa.py --csv shops.csv\n"
