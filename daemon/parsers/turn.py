@@ -7,10 +7,13 @@ be, is no report of it.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+from middlewatch.sentinels.kit.codec import UNSAVED
 
 KNOWN = 8
 """Counted reports by which the usual distance is known (our choice)."""
@@ -31,7 +34,9 @@ class Turn:
     steps: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
     """Append each step that was reported."""
     _strange: list[float] = field(default_factory=list)
-    """Steps of the reports out of turn since, as long as they rise."""
+    """Steps of the reports out of turn in a row, as long as they rise."""
+    _since: float = field(default=math.nan, metadata=UNSAVED)
+    """Step of the last report in turn before them."""
 
     def takes(self, step: float) -> bool:
         """True if the next report may have this step."""
@@ -41,8 +46,9 @@ class Turn:
         if abs(step - last) <= far or step <= far:
             self._strange.clear()
             return True
-        if self._strange and step <= self._strange[-1]:
+        if self._strange and (step <= self._strange[-1] or self._since != last):
             self._strange.clear()
+        self._since = last
         self._strange.append(step)
         return len(self._strange) >= RISING
 

@@ -11,23 +11,20 @@ import re
 from functools import cache
 
 from ..config.secrets import mask
-from .known import arrays, data, installs, processes, saves, services, training
 
-ROWS = (
-    *saves.ROWS,
-    *processes.ROWS,
-    *services.ROWS,
-    *arrays.ROWS,
-    *training.ROWS,
-    *data.ROWS,
-    *installs.ROWS,
-)
+
+def rows() -> tuple[tuple[str, str], ...]:
+    """(pattern, step) of all messages that are known, in the order in which they are tried."""
+    from .known import arrays, data, installs, processes, saves, services, training
+
+    rooms = (saves, processes, services, arrays, training, data, installs)
+    return tuple(row for room in rooms for row in room.ROWS)
 
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Compiled when the first message comes: a daemon whose runs are well needs none of them."""
-    return tuple((re.compile(pattern), step) for pattern, step in ROWS)
+    """Read and compiled when the first message comes: a daemon whose runs are well needs none of them."""
+    return tuple((re.compile(pattern), step) for pattern, step in rows())
 
 
 _LOOKS = ("print", "compare", "count", "find", "open", "look", "line", "list", "see", "read")

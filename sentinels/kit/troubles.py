@@ -115,9 +115,8 @@ class Troubles(Accumulator):
         elif isinstance(seen, LogEvent):
             self._event(seen)
         elif isinstance(seen, Phase) and seen.name == "trial":
-            self._reports += (
-                1  # the error was of one trial of a search, which goes on with the next
-            )
+            # the error was of one trial of a search, which goes on with the next
+            self._reports += 1
             self._went_on(seen.file, -self._reports)
         elif isinstance(seen, Phase) and seen.name in ("start", "load") and self._failed(seen.file):
             if seen.name == "start":

@@ -32,9 +32,9 @@ def step_by_reports(view: View, line: int, file: str, step: float | None) -> str
     reports before it are not known."""
     known = [s for s in view.steps if s.file == file and 0 < s.line <= line]
     # A bar is drawn again and again in one line: what was finite in it came before.
-    bad = next((n for n, s in enumerate(known) if s.line == line and not _is_finite(s)), len(known))
-    while bad and known[bad - 1].line == line and bad == len(known):
-        bad -= 1
+    drawn = [n for n, s in enumerate(known) if s.line == line]
+    first = drawn[0] if drawn else len(known)
+    bad = next((n for n in drawn if not _is_finite(known[n])), first)
     before, at = known[:bad][-LOOK:], known[bad:]
     if not at and not before:
         return ""

@@ -24,7 +24,7 @@ LONG, UP = 5, 0.8
 """Blocks since the lowest one, and the part of them that are higher than the one before."""
 LEAST, SURE = 1.25, 1.5
 """Times the lowest level from which it is a warning, and critical. With 1.1 instead of 1.25 nothing more was found
-within sixty reports, and streams that see another public every day were told."""
+within sixty reports on the curves by which it was chosen, and streams that see another public every day were told."""
 TIMES = 2.0
 """Times the highest earlier climb that came back (on a logarithmic scale)."""
 BACK = 0.5

@@ -53,6 +53,14 @@ def test_a_counter_that_goes_on_elsewhere_is_believed_at_the_third_report() -> N
     assert bad_steps([*usual(*range(900, 1000)), *resumed]) == [*range(500 + RISING - 1, 510)]
 
 
+def test_samples_with_reports_between_them_are_no_counter() -> None:
+    """Whatever steps they speak of, the run's own reports go on between them."""
+    lines = usual(*range(300, 320))
+    for n, said in enumerate((400, 420, 440, 460, 480)):
+        lines += [f"loss is nan after step {said}", *usual(320 + 2 * n, 321 + 2 * n)]
+    assert bad_steps(lines) == []
+
+
 @given(
     st.integers(1, 50),
     st.integers(KNOWN, 60),

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from middlewatch.daemon.report.first_steps import first_step_in_log, values_in
-from middlewatch.daemon.report.known_errors import ROWS, known_step
+from middlewatch.daemon.report.known_errors import known_step, rows
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_a_message_asks_for(text: str, step: str) -> None:
 
 def test_no_step_asks_for_what_its_pattern_may_not_have_found() -> None:
     """A name in a step is a group of its pattern that stands in no alternative."""
-    for pattern, step in ROWS:
+    for pattern, step in rows():
         names = set(re.findall(r"\{(\w+)", step))
         groups = set(re.compile(pattern).groupindex)
         assert names <= groups, pattern
