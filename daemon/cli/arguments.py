@@ -355,12 +355,12 @@ def _checks(add: Add) -> None:
         metavar="NAME",
         help="judge the files together: they are logs of the ranks of one run, or rotated parts",
     )
-    sub.add_argument("--metrics", action="store_true", help="print every metric too (with --json)")
-    sub.add_argument(
-        "--quick",
-        action="store_true",
-        help="look for troubles only, as fast as a text search: no losses, no curve",
-    )
+    for name, what in (
+        ("--metrics", "print every metric too (with --json)"),
+        ("--quick", "look for troubles only, as fast as a text search: no losses, no curve"),
+        ("--whole", "judge every report one by one, also where nothing happens for long"),
+    ):
+        sub.add_argument(name, action="store_true", help=what)
     json_option(sub)
     sub = add(
         "audit",

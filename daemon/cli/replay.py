@@ -37,7 +37,11 @@ def replay(args: argparse.Namespace) -> int:
     names, run = _named(args)
     config = configuration(args)
     sentinels = {n: s for n, s in discover().items() if n not in config.disabled}
-    reader = backlog.events_alone if args.quick else backlog.everything
+    # several logs of a run are merged by what is read of each
+    whole = args.whole or run is not None or (args.metrics and args.json)
+    reader = backlog.everything if whole else backlog.to_judge
+    if args.quick:
+        reader = backlog.events_alone
     reading = _Reading(args, names, ReplayRules(sentinels, dict(config.limits), _bug, reader))
     try:
         if run is None:
@@ -139,7 +143,9 @@ class _Reading:
             self._emit(replay.feed(source.rest(), metrics=self._metrics))
         for record in replay.end(metrics=self._metrics):
             if record["type"] == "end":
+                left_out = replay.reader.left_out
                 record |= {"bytes": source.bytes, **extra}
+                record |= {"reports_left_out": left_out} if left_out else {}
                 self.failed |= record["verdict"] == "failed"
             self._emit((record,))
         if story is None or (not source.bytes and "damage" in extra):
@@ -148,6 +154,7 @@ class _Reading:
         from .replay_report import print_report
 
         self.bar.clear()
+        story.left_out = replay.reader.left_out
         subject = Subject.of_file(source, replay, story, extra, one_of_many=one_of_many)
         print_report(subject)
         return subject

@@ -88,7 +88,7 @@ def _course(story: Story) -> str:
         last = story.last.step or 0
         part = f" ({last / total:.0%})" if 0 < last <= total else ""
         if story.wrapped:
-            parts.append(f"{grouped(story.reports)} reports")
+            parts.append(f"{grouped(story.reports + story.left_out)} reports")
         else:
             parts.append(f"steps {grouped(story.first.step or 0)} → {grouped(last)}{of}{part}")
     if story.epoch is not None:

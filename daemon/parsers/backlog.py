@@ -9,6 +9,7 @@ from .events import EventReader
 from .matcher import INDEX
 from .prefilter import AtomFinder, best_finder
 from .reader import LogReader
+from .sampled import SampledReader
 from .shapes import BACKLOG_BYTES
 
 OpenReader = Callable[[str, "int | None"], LogReader]
@@ -18,6 +19,11 @@ OpenReader = Callable[[str, "int | None"], LogReader]
 def everything(file: str, rank: int | None = None) -> LogReader:
     """A reader of events, phases, claims and all metrics."""
     return LogReader(file, rank, shape_bytes=BACKLOG_BYTES)
+
+
+def to_judge(file: str, rank: int | None = None) -> LogReader:
+    """The same, but of long stretches in which nothing happens it gives only samples."""
+    return SampledReader(file, rank, shape_bytes=BACKLOG_BYTES)
 
 
 def events_alone(file: str, rank: int | None = None) -> LogReader:

@@ -33,11 +33,8 @@ from .text import decode, plain
 from .tracebacks import Tracebacks
 
 R = TypeVar("R", bound="LogReader")
-TAIL_LINES = 200
-MAX_MATCHED = 4096
-"""Characters of a line that signatures are searched in."""
-
-
+TAIL_LINES, MAX_MATCHED = 200, 4096
+"""Lines that are kept of the end; characters of a line that signatures are searched in."""
 _LONG_AGO = -(1 << 30)
 
 
@@ -63,6 +60,8 @@ class LogReader:
         """Rank of the process that writes the file; a rank in the prefix of a line comes first."""
         self.bytes = 0
         """Bytes fed so far."""
+        self.left_out = 0
+        """Reports that are in the log and that it did not give (:mod:`.sampled`)."""
         self.isolated: Isolated | None = None
         """Takes mistakes of ours in a line; ``None``: they are raised."""
         self._stumbled = False

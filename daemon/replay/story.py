@@ -76,6 +76,8 @@ class Story:
         """First report of training."""
         self.last: StoryEvent | None = None
         self.reports = 0
+        self.left_out = 0
+        """Reports that were only compared with those around them."""
         self.total: float | None = None
         self.epoch: float | None = None
         self.phases: dict[PhaseName, PhaseSpan] = {}

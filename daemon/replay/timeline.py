@@ -41,7 +41,11 @@ def entries(
     if story.first is not None and story.last is not None:
         found.append(_at(story.first, "·", "dim", f"first report, step {_step(story.first)}"))
         if story.reports > 1:
-            words = f"last report, step {_step(story.last)}, {story.reports:,} in all"
+            words = (
+                f"last report, step {_step(story.last)}, {story.reports + story.left_out:,} in all"
+            )
+            if story.left_out:
+                words += f", {story.reports:,} of them judged one by one (--whole: all)"
             found.append(_at(story.last, "·", "dim", words))
     ended_at = math.inf if root is None else root[0].first.line
     found += _troubles(troubles, view, ended_at)

@@ -7,7 +7,7 @@ which matches all numbers at once; the numbers of the line by their position; an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from ..shapes import ART, has_art
@@ -158,34 +158,48 @@ def _comparable(v: Values) -> str:
     return repr((v.step, v.epoch, v.total, v.of, v.rank, sorted(v.named.items())))
 
 
-def _reader_for(plan: LinePlan) -> Read | None:
-    """A function that reads a line with one pattern; ``None`` where the numbers need more care.
+def pattern_for(plan: LinePlan, groups: Collection[int], *, part: bool = False) -> bytes | None:
+    """A pattern for all lines of the shape, with a group for the numbers at these places.
 
+    ``part``: only for that part of the line in which these numbers stand. ``None`` where they need more care
+    than ``float``, and for long lines.
     The text between the numbers is the same in all lines, except for the filling of a bar.
     """
     line = plan.example
-    wanted = {index: (name, factor, reading) for name, index, factor, reading in plan.fields}
     kept = dict(plan.fixed)
-    if plan.parts or plan.comma or len(line) > PATTERN_BYTES or len(wanted) < len(plan.fields):
+    if plan.parts or plan.comma or len(line) > PATTERN_BYTES:
         return None
     between = _with_art if has_art(line) else re.escape
     pieces: list[bytes] = []
-    found: list[tuple[str, float, Reading]] = []
     at = 0
     for index, match in enumerate(_TOKEN.finditer(line)):
+        if part and index > max(groups):
+            pieces.append(between(line[at : match.start()]))
+            return b"".join(pieces)
+        if part and index <= min(groups):
+            pieces.clear()
         pieces.append(between(line[at : match.start()]))
         token, at = match.group(), match.end()
-        if index in wanted:
+        if index in groups:
             if not _PLAIN.fullmatch(token):
                 return None
-            found.append(wanted[index])
             pieces.append(b"(" + _any_digits(token) + b")")
         else:
             pieces.append(re.escape(token) if index in kept else _any_digits(token))
     pieces.append(between(line[at:]))
-    if not found or any(name in _COUNTS for name in plan.constants):
+    return b"".join(pieces)
+
+
+def _reader_for(plan: LinePlan) -> Read | None:
+    """A function that reads a line with one pattern; ``None`` where the numbers need more care."""
+    wanted = {index: (name, factor, reading) for name, index, factor, reading in plan.fields}
+    pattern = pattern_for(plan, wanted)
+    if not wanted or pattern is None or len(wanted) < len(plan.fields):
         return None
-    whole = re.compile(b"".join(pieces), re.DOTALL).fullmatch
+    if any(name in _COUNTS for name in plan.constants):
+        return None
+    found = [wanted[index] for index in sorted(wanted)]
+    whole = re.compile(pattern, re.DOTALL).fullmatch
     names = [name for name, _, _ in found]
     adjusted = [each for each in found if each[1:] != (1.0, "plain")]
     constants = plan.constants
