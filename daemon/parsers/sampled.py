@@ -35,9 +35,9 @@ LEAST = 200
 BEFORE, AFTER = 50, 200
 """Reports before and after one that leaves its range that go on with it. Rules that want a trouble confirmed ask
 for the next tens of reports."""
-NEAR, NEAR_KNOWN = 100, 1
-"""Lines around an event, or around a line of a new form, that are read in full; and around a save, a phase or an
-evaluation, which come again and again."""
+NEAR, NEAR_KNOWN = (100, 100), (1, 0)
+"""Lines before and after an event, or a line of a new form, that are read in full; and before and after a save or a
+phase, which come again and again: the report before it has its step."""
 RANGES = 8
 """Blocks by which the range of a measure is known, and :data:`ROOM`, the part of its width that is added on either
 side: a loss that falls smoothly leaves its range all the time."""
@@ -121,14 +121,14 @@ class SampledReader(LogReader):
         chosen = set(range(self._after))
         after = self._after - len(shapes)
         for i in compress(range(len(shapes)), map(kinds.near.__contains__, shapes)):
-            near = kinds.near[shapes[i]]
-            chosen.update(range(i - near, i + near + 1))
-            after = max(after, i + near + 1 - len(shapes))
+            before, beyond = kinds.near[shapes[i]]
+            chosen.update(range(i - before, i + beyond + 1))
+            after = max(after, i + beyond + 1 - len(shapes))
         for form, times in counts.items():
-            outside = form.outside(text, times)
+            lines = _lines_of(form, times, kinds, shapes)
+            outside = form.outside(text, times) if form.every > 1 else ()
             if outside is None:
                 return None
-            lines = _lines_of(form, counts[form], kinds, shapes)
             chosen.update(lines[-form.reports % form.every :: form.every], lines[-1:])
             for one in outside:
                 chosen.update(lines[max(0, one - BEFORE) : one + AFTER])
@@ -173,8 +173,8 @@ class _Kinds(NamedTuple):
     """What is known about the shapes of the lines of a block. Others have no news."""
 
     forms: dict[bytes, _Form]
-    near: dict[bytes, int]
-    """Those that are read one by one, with so many lines around them."""
+    near: dict[bytes, tuple[int, int]]
+    """Those that are read one by one, with so many lines before and after them."""
 
 
 class _Form:
@@ -222,6 +222,8 @@ class _Range:
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque(maxlen=RANGES)
+        self._reports = 0
+        """Reports of which the newest of these is the range."""
 
     def outside(self, numbers: list[bytes]) -> Sequence[int]:
         """Places of the numbers that left the range; all of them while no range is known."""
@@ -234,12 +236,17 @@ class _Range:
             low, high = min(values), max(values)
         if not self._seen:
             self._seen.append((low, high))
+            self._reports = len(numbers)
             return range(len(numbers))
         lowest, highest = min(a for a, _ in self._seen), max(b for _, b in self._seen)
         room = ROOM * (highest - lowest)
         lowest, highest = lowest - room, highest + room
-        if len(numbers) >= LEAST:
+        if self._reports >= LEAST:
             self._seen.append((low, high))
+            self._reports = 0
+        else:
+            self._seen[-1] = (min(low, self._seen[-1][0]), max(high, self._seen[-1][1]))
+        self._reports += len(numbers)
         if lowest <= low and high <= highest:
             return ()
         values = values or list(map(float, numbers))
