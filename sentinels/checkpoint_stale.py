@@ -25,7 +25,6 @@ from .kit import (
     LogEvent,
     Sentinel,
     Severity,
-    Step,
     View,
 )
 from .kit.forecast import clock
@@ -180,5 +179,5 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(Step, LogEvent, CheckpointSeen), every_tick=True, recovered=recovered
+    check, Limits(), on=(LogEvent, CheckpointSeen), every_tick=True, recovered=recovered
 )

@@ -36,7 +36,6 @@ from .kit import (
     Sentinel,
     Severity,
     StackSeen,
-    Step,
     View,
 )
 from .kit.again import KILLS, Rounds, rounds
@@ -376,7 +375,7 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 SENTINEL = Sentinel(
     check,
     Limits(),
-    on=(LogEvent, Step, ProcessesSeen, StackSeen),
+    on=(LogEvent, ProcessesSeen, StackSeen),  # silence is judged every second: a report ends it there
     every_tick=True,
     clears_after_s=5.0,
     also_reads=(Pauses, ReportPauses, Signs),
