@@ -375,7 +375,11 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 SENTINEL = Sentinel(
     check,
     Limits(),
-    on=(LogEvent, ProcessesSeen, StackSeen),  # silence is judged every second: a report ends it there
+    on=(
+        LogEvent,
+        ProcessesSeen,
+        StackSeen,
+    ),  # silence is judged every second: a report ends it there
     every_tick=True,
     clears_after_s=5.0,
     also_reads=(Pauses, ReportPauses, Signs),

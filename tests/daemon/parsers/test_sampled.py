@@ -172,3 +172,21 @@ def test_events_saves_and_phases_are_those_of_a_full_reading(
     assert told == strange
     assert reader.tail == whole.tail
     assert reader.lines == whole.lines
+
+
+def test_a_save_has_the_step_of_the_report_before_it() -> None:
+    """Also where that report is the last one of a block that was read in bulk."""
+
+    def between(step: int) -> str:
+        return "saved checkpoint to out/last.pt\n" if step % 97 == 0 else ""
+
+    text = log(12_000, between=between)
+    reader = SampledReader("x", shape_bytes=MEMORY)
+    seen = [
+        one for at in range(0, len(text), 3001) for one in reader.feed(text[at : at + 3001], 0.0)
+    ]
+    seen += reader.finish(0.0)
+    told = {one.number for one in steps(seen)}
+    assert {float(step - 1) for step in range(97, 12_000, 97)} <= told
+    assert len(told) == len(list(steps(seen)))
+    assert len(told) + reader.left_out == 12_000
