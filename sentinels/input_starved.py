@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, Step, View
+from .kit import Evidence, Finding, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import median, number, span
 from .kit.pace.silence import SilenceLimits, case_of
 from .kit.pace.work import starved, work_of
@@ -110,5 +110,5 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(ProcessesSeen, Step), clears_after_s=30.0, recovered=recovered
+    check, Limits(), on=(ProcessesSeen,), clears_after_s=30.0, recovered=recovered
 )

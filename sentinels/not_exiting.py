@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .kit import Evidence, Finding, Phase, ProcessesSeen, Sentinel, Severity, Step, View
+from .kit import Evidence, Finding, Phase, ProcessesSeen, Sentinel, Severity, View
 from .kit.numbers import number, span
 from .kit.pace.stack_summary import stack_summaries
 from .kit.pace.work import progress, trainers, work_of
@@ -98,5 +98,5 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 
 
 SENTINEL = Sentinel(
-    check, Limits(), on=(ProcessesSeen, Step, Phase), clears_after_s=5.0, recovered=recovered
+    check, Limits(), on=(ProcessesSeen, Phase), clears_after_s=5.0, recovered=recovered
 )
