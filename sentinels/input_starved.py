@@ -109,6 +109,4 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
     return f"steps come again, {span((marks[0][0] - marks[-1][0]) / RECENT)} each; step {number(marks[0][1])} now"
 
 
-SENTINEL = Sentinel(
-    check, Limits(), on=(ProcessesSeen,), clears_after_s=30.0, recovered=recovered
-)
+SENTINEL = Sentinel(check, Limits(), on=(ProcessesSeen,), clears_after_s=30.0, recovered=recovered)

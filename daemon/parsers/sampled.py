@@ -28,6 +28,8 @@ from .shapes import has_art, shape_of, zeroed
 FULL = 25_000
 """Reports of one form that are all read; of the next so many one in two, then one in three, and so on. Our choice:
 it is more than most runs ever print, and of a hundred million reports it leaves a quarter of a million."""
+FORMS = 500
+"""Forms that are known at a time."""
 END_BYTES = 1 << 20
 """Bytes at the end of a log that are read in full (our choice: some ten thousand reports)."""
 BLOCK_BYTES = 64 << 10
@@ -58,8 +60,8 @@ class SampledReader(LogReader):
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._sampling = False
-        self._forms: dict[int, _Form] = {}
-        """By the identity of the plan, which the form keeps alive."""
+        self._forms: dict[bytes, _Form] = {}
+        """By the shape of their lines."""
         self._unread: tuple[int, bytes] | None = None
         """The report at the end of the block before, with the number of its line, if it was left out."""
         self._after = 0
@@ -176,12 +178,15 @@ class SampledReader(LogReader):
         return kinds
 
     def _form(self, plan: LinePlan) -> _Form | None:
-        """The form of these reports; ``None`` for those that are always read: with a NaN, or of many ranks."""
-        if plan.constants or any(name == "rank" for name, *_ in plan.fields):
+        """The form of these reports; ``None`` for those of many ranks, which are always read."""
+        if any(name == "rank" for name, *_ in plan.fields):
             return None
-        form = self._forms.get(id(plan))
+        shape = shape_of(plan.example)
+        form = self._forms.get(shape)
         if form is None:
-            form = self._forms[id(plan)] = _Form(plan)
+            if len(self._forms) >= FORMS:
+                self._forms.clear()  # the reports of each are read in full once more
+            form = self._forms[shape] = _Form(plan)
         return form
 
 
@@ -197,7 +202,6 @@ class _Form:
     """Reports of one form: how they are read in bulk, and how many there were."""
 
     def __init__(self, plan: LinePlan) -> None:
-        self.plan = plan
         self.reports = 0
         names = {index: name for name, index, _, _ in plan.fields}
         watched = [index for index, name in sorted(names.items()) if _is_watched(name)]

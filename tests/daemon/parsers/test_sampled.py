@@ -190,3 +190,23 @@ def test_a_save_has_the_step_of_the_report_before_it() -> None:
     assert {float(step - 1) for step in range(97, 12_000, 97)} <= told
     assert len(told) == len(list(steps(seen)))
     assert len(told) + reader.left_out == 12_000
+
+
+def test_a_loss_that_is_nan_for_ever_is_sampled_as_well() -> None:
+    text = log(20_000, lambda step, loss: math.nan if step >= 3000 else loss)
+    _, part, reader = both(text)
+    told = [one.number for one in steps(part)]
+    assert set(range(2_960, 3_400)) <= set(told)
+    assert len(told) < 7000
+    assert len(told) + reader.left_out == 20_000
+
+
+def test_the_forms_that_are_known_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled, "FORMS", 5)
+    monkeypatch.setattr(sampled, "FULL", 10)
+    lines = (
+        f"run_{'abcdefghijkl'[n % 12]} step {n}: loss 2.{n % 97:02}1 lr 1.0e-4\n"
+        for n in range(9000)
+    )
+    whole, part, reader = both("".join(lines).encode())
+    assert len(list(steps(part))) + reader.left_out == len(list(steps(whole))) == 9000
