@@ -26,7 +26,9 @@ _TIME = rb"(?P<h>[01]\d|2[0-3]):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,
 _PATTERNS: dict[str, bytes] = {
     "date": rb"(?<!\d)(?P<y>(?:19|20)\d\d)[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)[T _]" + _TIME,
     "compact": rb"(?<!\d)(?P<y>20\d\d)(?P<mo>\d\d)(?P<d>\d\d)[T _-]" + _TIME,
-    "american": rb"(?<!\d)(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>20\d\d)[ _]" + _TIME,
+    "american": rb"(?<!\d)(?P<mo>0[1-9]|1[0-2])/(?P<d>[0-3]\d)/(?P<y>20\d\d)[ _]" + _TIME,
+    # the day first: a tie, with days up to the 12th, is read as the one above
+    "european": rb"(?<!\d)(?P<d>[0-3]\d)[./-](?P<mo>0[1-9]|1[0-2])[./-](?P<y>20\d\d)[ _]" + _TIME,
     "yearless": rb"(?<![\d/-])(?:[IWEFD](?P<mo>[01]\d)(?P<d>[0-3]\d)|(?P<mo2>[01]\d)[-/](?P<d2>[0-3]\d)) "
     + _TIME,
     "clock": rb"(?:(?<=^)|(?<=[\[( ]))" + _TIME + rb"(?=[\]) |,:-])",
