@@ -375,12 +375,8 @@ def recovered(view: View, limits: Limits, case: OpenIncident) -> str:
 SENTINEL = Sentinel(
     check,
     Limits(),
-    on=(
-        LogEvent,
-        ProcessesSeen,
-        StackSeen,
-    ),  # silence is judged every second: a report ends it there
-    every_tick=True,
+    on=(LogEvent, ProcessesSeen, StackSeen),
+    every_tick=True,  # a report that ends the silence is seen there, too
     clears_after_s=5.0,
     also_reads=(Pauses, ReportPauses, Signs),
     recovered=recovered,

@@ -62,7 +62,7 @@ def advice(subject: Subject, told: LogTrouble, place: FileLine) -> Advice:
         )
         if words
     )
-    by_proof = first_step_in_log(cause, place.line, said, told.newest.details)
+    by_proof = first_step_in_log(cause, place.line, said, told.details)
     own = (
         waited
         or meet

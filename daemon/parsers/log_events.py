@@ -19,6 +19,7 @@ from .errnos import class_of
 from .frames import frame_of
 from .raised import Raised
 from .signatures import Signature
+from .signatures.checkpoints import WHOLE
 from .text import plain
 from .tracebacks import HEAD, split_error
 
@@ -53,7 +54,9 @@ _UNWRITABLE = frozenset(("io_error", "disk_error", "fs_error", "disk_read_only")
 the failure of that save as well."""
 
 
-_CUT = re.compile(r"(?:EOFError|BadGzipFile|BadZipFile|UnpicklingError|LZMAError|zlib\.error)\b")
+_CUT = re.compile(
+    rf"(?:EOFError|BadGzipFile|BadZipFile|UnpicklingError{WHOLE}|LZMAError|zlib\.error)\b"
+)
 """Exceptions of a reader whose file ends too early, or is none of its kind: raised while a checkpoint was
 loaded, they say that this is damaged."""
 

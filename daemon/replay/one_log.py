@@ -287,11 +287,7 @@ def report(one: Step | CheckpointSaved) -> Record:
 
 def finding(trouble: LogTrouble, place: FileLine, decided_line: int) -> Record:
     """The record of one trouble. ``decided_line``: 0 where it is the line of the trouble."""
-    first, newest = trouble.first, trouble.newest
-    # The details are those of the first finding; class, severity and count those of the newest.
-    details = {k: v for k, v in {**newest.details, **first.details}.items() if v is not None}
-    if "count" in newest.details:
-        details["count"] = newest.details["count"]
+    newest = trouble.newest
     return {
         "type": "finding",
         "file": place.file,
@@ -304,7 +300,7 @@ def finding(trouble: LogTrouble, place: FileLine, decided_line: int) -> Record:
         "summary": mask(newest.summary),
         "evidence": proof(trouble),
         "at": None,
-        "details": mask_values(details),
+        "details": mask_values(trouble.details),
     }
 
 

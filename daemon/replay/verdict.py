@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
+from typing import Any
 
 from middlewatch.sentinels.kit import Finding, LogEvent, Severity, View
 from middlewatch.sentinels.kit.classes import COLLECTIVE, row, which
@@ -43,6 +44,16 @@ class LogTrouble:
     """Its place in the order in which troubles were found."""
     over: bool = False
     """Its sentinel does not find it any more."""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Those of the first finding, whose place in the log is told; only the count is that of the newest."""
+        found = {
+            k: v for k, v in {**self.newest.details, **self.first.details}.items() if v is not None
+        }
+        if "count" in self.newest.details:
+            found["count"] = self.newest.details["count"]
+        return found
 
 
 class LogTroubles:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .form import Signature
 
+WHOLE = r"(?!: Weights only load failed\. This file can still be loaded)"
+"""After ``UnpicklingError``: PyTorch did not load a file because of the classes in it, which is not damaged. Of one
+that it cannot read it says something else (``_get_wo_message`` in torch/serialization.py)."""
 CHECKPOINTS: tuple[Signature, ...] = (
     Signature(
         "ckpt-write",
@@ -53,7 +56,7 @@ CHECKPOINTS: tuple[Signature, ...] = (
         r"|[Ii]nvalid header or archive is corrupted"
         r"|[Ii]nvalid magic number; corrupt file"
         r"|EOFError: Ran out of input"
-        r"|UnpicklingError"
+        rf"|UnpicklingError{WHOLE}"
         r"|HeaderTooLarge"
         r"|HeaderTooSmall"
         r"|MetadataIncompleteBuffer"

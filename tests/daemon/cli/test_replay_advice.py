@@ -162,3 +162,20 @@ def test_a_step_asks_for_no_save_that_is_not_there(
         said = " ".join(report(tmp_path, capsys, text).split())
         assert ("no save lies before it" in said) is not save
         assert ("from the newest save" in said) is save
+
+
+def test_lines_that_a_first_step_names_are_those_of_the_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of an error that came again and again: the first one is the proof."""
+    trial = 'Traceback (most recent call last):\n  File "/w/tune.py", line 9, in objective\n    return fit(x)\nValueError: bad value\n'
+    text = "".join(
+        f"[W 2026-11-28 07:33:{n:02},739] Trial {n} failed with parameters: {{'depth': {n}}} because of the following error: "
+        f"ValueError('bad value').\n{trial}[W 2026-11-28 07:33:{n:02},745] Trial {n} failed with value None.\n"
+        for n in range(12)
+    )
+    text += trial.replace("9, in objective", "13, in <module>").replace("bad value", "none done")
+    shown = report(tmp_path, capsys, text)
+    place = int(re.search(r"cause python_exception, line (\d+)", shown)[1])  # type: ignore[index]
+    (told,) = re.findall(r"the way there: `sed -n '(\d+),(\d+)p' LOG`", shown)
+    assert int(told[0]) < place < int(told[1])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from middlewatch.daemon.parsers import sampled
+from middlewatch.daemon.parsers.numbers.plans import LinePlan
 from middlewatch.daemon.parsers.reader import LogReader
 from middlewatch.daemon.parsers.sampled import SampledReader
 from middlewatch.sentinels.kit import Observation, Step
@@ -210,3 +211,14 @@ def test_the_forms_that_are_known_stay_few(monkeypatch: pytest.MonkeyPatch) -> N
     )
     whole, part, reader = both("".join(lines).encode())
     assert len(list(steps(part))) + reader.left_out == len(list(steps(whole))) == 9000
+    assert 0 < len(reader._forms) <= 5
+
+
+def test_numbers_that_stand_alike_are_not_mistaken_for_each_other() -> None:
+    """The loss stands between blanks, as the number before it does, and one match takes the blank of the next."""
+    plan = LinePlan(4, [("train_loss", 2, 1.0, "plain")], example=b"7 1.25 3.75 9")
+    form = sampled._Form(plan)
+    lines = [f"{n} 1.25 {99.0 if n == 70 else 3.75} 9" for n in range(10, 110)]
+    text = "\n".join(lines).encode()
+    assert list(form.outside(text.replace(b"99.0", b"3.75"), 100) or ()) == list(range(100))
+    assert form.outside(text, 100) == [60]

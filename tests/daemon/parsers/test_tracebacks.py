@@ -42,6 +42,16 @@ FRAMES = 'Traceback (most recent call last):\n  File "train.py", line 9, in <mod
         ("RuntimeError: KeyError: 'input'", "python_exception", "KeyError"),
         ("my.pkg.BadThing: it broke", "python_exception", "BadThing"),
         ("_pickle.UnpicklingError: invalid load key, '\\x00'.", "ckpt_corrupt", "UnpicklingError"),
+        (
+            "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options",
+            "python_exception",
+            "UnpicklingError",
+        ),
+        (
+            "_pickle.UnpicklingError: Weights only load failed. In PyTorch 2.6, we changed the default value",
+            "ckpt_corrupt",
+            "UnpicklingError",
+        ),
         ("socket.timeout: The read operation timed out", "network_error", "timeout"),
         (
             "ray.exceptions.RayTaskError(ValueError): ray::train() (pid=1)",
